@@ -16,4 +16,7 @@ std::string_view name_when_compiled(std::string_view linkage_name);
 // (C2, D2), compilers only have the latter.
 std::string_view profile_name(const symbolizer::SymtabFrame& frame);
 
+// The formats of profiles have no way to write other names: empty, with spaces or control characters, or with a digit or mark in front.
+bool can_stand_in_profile(std::string_view name);
+
 }  // namespace plimsoll::fdo

@@ -19,7 +19,7 @@ enum class Totals : uint8_t {
 
 struct ProfileOptions {
   Totals totals = Totals::kBytes;
-  // Lines of functions that ran, of which no range covers any code, get the count 0: "did not run", which is more than "unknown". Only with
+  // Code of functions in `entries` that ran, which no range covers, gets the count 0: "did not run", which is more than "unknown". Only with
   // branch records: samples do not say so. Ranges whose count is 0 say so in either case.
   bool fill_zeros = true;
 };
@@ -43,12 +43,10 @@ struct ProfileReport {
   CountedCode no_function = {};
   CountedCode no_start_line = {};
   CountedCode no_line = {};
-  // Inlined through a call whose place is unknown: part of the total of the function around it, of no line.
+  // Inlined through a call whose line is unknown: part of the total of the function around it, of no line.
   CountedCode no_call_line = {};
-  CountedCode too_far =
-      {};  // a line 65,536 or more behind the start of its function, which profiles cannot name
-  // Used, but the line stands before the start of its function (an #include or a macro within it): its offset wraps around at 65,536, as
-  // it does in the compiler.
+  // Used, but its line or its call's stands before the start of its function (an #include or a macro within it) or 65,536 or more
+  // behind it: the offset wraps around, as it does in the compiler.
   CountedCode wrapped = {};
   double calls = 0;              // of branches that became calls of lines
   double calls_no_line = 0;      // to the entry of a function, from code without a line

@@ -1,0 +1,77 @@
+#include "query/fdo/profile/function_name.h"
+
+#include <algorithm>
+#include <array>
+
+namespace plimsoll::fdo {
+namespace {
+
+// Followed by a number.
+constexpr std::array<std::string_view, 8> kNumbered{"llvm", "part",    "constprop", "isra",
+                                                    "cold", "memprof", "lto_priv",  "warm"};
+
+bool is_number(std::string_view text) {
+  return !text.empty() &&
+         std::ranges::all_of(text, [](char character) { return character >= '0' && character <= '9'; });
+}
+
+// The text behind the last dot, which is not the first character.
+std::string_view last_part(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  return dot == std::string_view::npos || dot == 0 ? std::string_view() : name.substr(dot + 1);
+}
+
+std::string_view without(std::string_view name, std::string_view part) {
+  return name.substr(0, name.size() - part.size() - 1);
+}
+
+std::string_view without_last_suffix(std::string_view name) {
+  const std::string_view last = last_part(name);
+  if (last == "cold") {
+    return without(name, last);
+  }
+  if (!is_number(last)) {
+    return name;
+  }
+  const std::string_view rest = without(name, last);
+  const std::string_view word = last_part(rest);
+  return std::ranges::find(kNumbered, word) != kNumbered.end() ? without(rest, word) : name;
+}
+
+// That they only differ in one letter, which is one of a constructor's or destructor's kind.
+bool are_variants(std::string_view complete, std::string_view base) {
+  if (complete.size() != base.size() || !complete.starts_with("_Z")) {
+    return false;
+  }
+  const auto [at, other] = std::ranges::mismatch(complete, base);
+  return at != complete.end() && *at == '1' && *other == '2' && (*(at - 1) == 'C' || *(at - 1) == 'D') &&
+         std::equal(at + 1, complete.end(), other + 1);
+}
+
+}  // namespace
+
+std::string_view name_when_compiled(std::string_view linkage_name) {
+  while (true) {
+    const std::string_view rest = without_last_suffix(linkage_name);
+    if (rest.size() == linkage_name.size()) {
+      return linkage_name;
+    }
+    linkage_name = rest;
+  }
+}
+
+std::string_view profile_name(const symbolizer::SymtabFrame& frame) {
+  const std::string_view name = name_when_compiled(frame.function);
+  const std::string_view known_as = name_when_compiled(frame.known_as);
+  return are_variants(name, known_as) ? known_as : name;
+}
+
+bool can_stand_in_profile(std::string_view name) {
+  constexpr std::string_view kMarks = "[#!";
+  const auto is_odd = [](char character) { return static_cast<unsigned char>(character) <= ' '; };
+  const bool begins_well = !name.empty() && kMarks.find(name.front()) == std::string_view::npos &&
+                           !(name.front() >= '0' && name.front() <= '9');
+  return begins_well && std::ranges::none_of(name, is_odd);
+}
+
+}  // namespace plimsoll::fdo
