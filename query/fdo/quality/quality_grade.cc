@@ -96,10 +96,9 @@ class Grading {
       thin += function.share;
     }
     if (hot > 0 && thin > kThinShare * hot) {
-      at_most(Usefulness::kFair,
-              fmt::format(
-                  "{} of {} hot functions have fewer than {:.0f} samples: their blocks cannot be told apart",
-                  report_.thin.size(), report_.hot.size(), kMinSamples));
+      at_most(Usefulness::kFair, fmt::format("{} of {} hot functions have fewer than {:.0f} samples: too few "
+                                             "to see which of their blocks are hot",
+                                             report_.thin.size(), report_.hot.size(), kMinSamples));
     }
   }
 
