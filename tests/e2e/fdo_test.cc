@@ -1,0 +1,281 @@
+// Compiler profiles the whole way: a program is built, profiled by the daemon, built again with its profile, and compared.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/hex.h"
+#include "elf/elf_file.h"
+#include "tests/e2e/fleet.h"
+#include "tests/e2e/program.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr const char* kCompiler = "/usr/bin/clang++-19";
+constexpr const char* kProfdata = "/usr/bin/llvm-profdata-19";
+
+// A hot loop with a common and a rare branch, whose callee is inlined. Its argument says how much it does.
+constexpr const char* kSource = R"(#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+namespace {
+struct Random {
+  uint64_t state = 88172645463325252U;
+  uint64_t next() {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+  }
+};
+}  // namespace
+
+uint64_t rare_case(uint64_t value, const std::vector<uint64_t>& table) {
+  uint64_t sum = 0;
+  for (uint64_t entry : table) {
+    sum += entry % (value | 1);
+  }
+  return sum;
+}
+
+uint64_t hot_loop(const std::vector<uint64_t>& table, uint64_t rounds) {
+  Random random;
+  uint64_t sum = 0;
+  for (uint64_t i = 0; i < rounds; ++i) {
+    const uint64_t value = random.next();
+    if (value % 4099 == 0) {
+      sum += rare_case(value, table);
+    } else if (value & 64) {
+      sum += table[value % table.size()];
+    } else {
+      sum ^= value;
+    }
+  }
+  return sum;
+}
+
+int main(int, char** argv) {
+  std::vector<uint64_t> table;
+  for (uint64_t i = 0; i < 512; ++i) {
+    table.push_back(i * 2654435761U);
+  }
+  std::printf("%llu\n", static_cast<unsigned long long>(hot_loop(table, std::strtoull(argv[1], nullptr, 10))));
+}
+)";
+
+std::string build_id_of(const std::string& path) {
+  const auto content = read_file(path, 64 << 20);
+  EXPECT_TRUE(content) << path;
+  return to_hex(elf::ElfFile::parse(as_bytes(*content))->build_id());
+}
+
+// The program and its profile, made once.
+class ProfiledProgram {
+ public:
+  ProfiledProgram() {
+    std::ofstream(folder_ / "app.cc") << kSource;
+    build("app", {"-gmlt", "-fdebug-info-for-profiling"});
+    build("no_lines", {});
+    const Background load({folder_ / "app", "4000000000"});
+    const Finished once =
+        testing::run({"plimsolld", "--once", "4", "--rate", "999", "--output", folder_ / "profile"});
+    EXPECT_EQ(once.status, 0) << once.err;
+    const Finished imported =
+        testing::run({"plimsoll", "import", "--data", folder_ / "data", folder_ / "profile"});
+    EXPECT_EQ(imported.status, 0) << imported.err;
+  }
+
+  std::string operator/(const std::string& name) const { return folder_ / name; }
+
+  void build(const std::string& name, const std::vector<std::string>& flags) const {
+    std::vector<std::string> command{kCompiler,          "-O2", "-Wl,--build-id=sha1",
+                                     folder_ / "app.cc", "-o",  folder_ / name};
+    command.insert(command.end(), flags.begin(), flags.end());
+    const Finished built = testing::run(command);
+    EXPECT_EQ(built.status, 0) << built.err;
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+class Fdo : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (may_sample_machine() && std::filesystem::exists(kCompiler)) {
+      profiled_ = std::make_unique<ProfiledProgram>();
+    }
+  }
+  static void TearDownTestSuite() { profiled_.reset(); }
+
+  void SetUp() override {
+    if (profiled_ == nullptr) {
+      GTEST_SKIP() << "this user may not sample the machine, or clang-19 is missing";
+    }
+  }
+
+  // `plimsoll fdo WORDS --data DATA`, in the folder of the program.
+  static Finished fdo(std::vector<std::string> words) {
+    words.insert(words.begin(), {"plimsoll", "fdo"});
+    words.insert(words.end(), {"--data", *profiled_ / "data"});
+    return run(words);
+  }
+
+  static std::string file(const std::string& name) { return *profiled_ / name; }
+
+  static void shell(const std::string& command) {
+    const Finished done = run({"/bin/sh", "-c", "cd " + file("") + " && " + command});
+    EXPECT_EQ(done.status, 0) << command << ": " << done.err;
+  }
+
+  // The error, of a command that must leave no file behind.
+  static std::string refusal(std::vector<std::string> words, const std::string& subcommand = "autofdo") {
+    const std::string output = file("refused");
+    words.insert(words.begin(), subcommand);
+    words.insert(words.end(), {"--output", output});
+    const Finished refused = fdo(std::move(words));
+    EXPECT_NE(refused.status, 0) << refused.out;
+    EXPECT_FALSE(std::filesystem::exists(output)) << refused.err;
+    return refused.err;
+  }
+
+  static std::unique_ptr<ProfiledProgram> profiled_;
+};
+
+std::unique_ptr<ProfiledProgram> Fdo::profiled_;
+
+TEST_F(Fdo, AProfileOfTheDaemonsSamplesIsWhatClangTakes) {
+  for (const char* format : {"text", "binary"}) {
+    const std::string profile = file(std::string(format) + ".prof");
+    const Finished made = fdo({"autofdo", "--binary", file("app"), "--format", format, "--output", profile});
+    ASSERT_EQ(made.status, 0) << made.err;
+    EXPECT_THAT(made.out, HasSubstr("Quality of the profile of " + file("app")));
+    EXPECT_THAT(made.out, HasSubstr("samples: time, not executions"));
+    const Finished shown = run({kProfdata, "show", "--sample", profile});
+    EXPECT_EQ(shown.status, 0) << shown.err;
+    EXPECT_THAT(shown.out, HasSubstr("Function: _Z8hot_loop"));
+    EXPECT_THAT(shown.out, HasSubstr("inlined callee: _ZN12_GLOBAL__N_16Random4nextEv"));
+    profiled_->build("rebuilt", {"-fprofile-sample-use=" + profile, "-Werror"});
+    EXPECT_EQ(run({file("rebuilt"), "1000000"}).out, run({file("app"), "1000000"}).out);
+  }
+}
+
+TEST_F(Fdo, AServerAnswersAsItsDataDirectory) {
+  ASSERT_EQ(fdo({"autofdo", "--binary", file("app"), "--output", file("local.prof")}).status, 0);
+  const TestServer server(file("data"));
+  ASSERT_TRUE(server.becomes_ready());
+  const Finished made = run({"plimsoll", "fdo", "autofdo", "--server", server.address(), "--binary",
+                             file("app"), "--output", file("served.prof")});
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_EQ(*read_file(file("served.prof"), 1 << 20), *read_file(file("local.prof"), 1 << 20));
+}
+
+TEST_F(Fdo, TheReportIsOneDocument) {
+  const Finished made = fdo({"report", "--binary", file("app"), "--json"});
+  ASSERT_EQ(made.status, 0) << made.err;
+  const json report = json::parse(made.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << made.out;
+  EXPECT_EQ(report["build_ids"], json::array({build_id_of(file("app"))}));
+  EXPECT_EQ(report["machines"], 1);
+  EXPECT_GT(report["samples"], 300);
+  EXPECT_GT(report["lines"]["matched_share"], 0.9);
+  EXPECT_GT(report["share_of_process"], 0.5);
+  EXPECT_EQ(report["basis"], "samples");
+  EXPECT_EQ(report["hot_functions"][0]["function"], "_Z8hot_loopRKSt6vectorImSaImEEm");
+  EXPECT_EQ(report["halves"], nullptr);
+}
+
+TEST_F(Fdo, ASeparateDebugFileWillDo) {
+  shell("cp app stripped && objcopy --only-keep-debug app app.debug && strip stripped && cp stripped lost");
+  const Finished made = fdo({"autofdo", "--binary", file("stripped"), "--debug", file("app.debug"),
+                             "--format", "text", "--output", file("stripped.prof")});
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_THAT(*read_file(file("stripped.prof"), 1 << 20), HasSubstr("_Z8hot_loop"));
+  EXPECT_THAT(refusal({"--binary", file("stripped")}),
+              AllOf(HasSubstr("has no line tables"), HasSubstr("--debug FILE")));
+  EXPECT_THAT(refusal({"--binary", file("app.debug")}),
+              HasSubstr("has no code: it is a separate debug file"));
+  shell("objcopy --only-keep-debug no_lines other.debug");
+  EXPECT_THAT(refusal({"--binary", file("stripped"), "--debug", file("other.debug")}),
+              AllOf(HasSubstr(build_id_of(file("app"))), HasSubstr(build_id_of(file("no_lines")))));
+}
+
+TEST_F(Fdo, WhatWouldMisleadIsRefused) {
+  EXPECT_THAT(
+      refusal({"--binary", file("no_lines")}),
+      AllOf(HasSubstr("no profile has samples of a binary with build ID " + build_id_of(file("no_lines"))),
+            HasSubstr("app (build ID " + build_id_of(file("app")))));
+  EXPECT_THAT(refusal({"--binary", file("app"), "--build-id", "abcdef"}),
+              AllOf(HasSubstr("has the build ID " + build_id_of(file("app"))),
+                    HasSubstr("samples of abcdef are asked for")));
+  EXPECT_THAT(refusal({"--binary", file("app"), "--where", "machine=elsewhere"}),
+              HasSubstr("no machine is called elsewhere"));
+  EXPECT_THAT(refusal({"--binary", file("app"), "--event", "lock-wait-ns"}), HasSubstr("lock-wait-ns"));
+  EXPECT_THAT(refusal({"--binary", file("app.cc")}), HasSubstr("app.cc"));
+  shell("head -c 9000 app > truncated");
+  EXPECT_THAT(refusal({"--binary", file("truncated")}), HasSubstr("is truncated"));
+  profiled_->build("anonymous", {"-gmlt", "-Wl,--build-id=none"});
+  EXPECT_THAT(refusal({"--binary", file("anonymous")}), HasSubstr("has no build ID"));
+  EXPECT_THAT(refusal({"--binary", file("missing")}), HasSubstr("missing"));
+}
+
+TEST_F(Fdo, AQualityBelowWhatIsWantedWritesNothing) {
+  const std::string output = file("wanted.prof");
+  const Finished few = fdo({"autofdo", "--binary", file("app"), "--since", "2001-01-01T00:00:00Z", "--until",
+                            "2001-01-02T00:00:00Z", "--output", output});
+  EXPECT_EQ(few.status, 1);
+  EXPECT_FALSE(std::filesystem::exists(output));
+  // Code without line tables makes no profile that could be any good.
+  EXPECT_EQ(fdo({"report", "--binary", file("app"), "--min-quality", "fair"}).status, 0);
+}
+
+TEST_F(Fdo, ProfilesForBoltAndLinkersNeedNoLines) {
+  shell("cp app bare && strip --strip-debug bare");
+  const Finished bolt = fdo({"bolt", "--binary", file("bare"), "--output", file("app.fdata")});
+  ASSERT_EQ(bolt.status, 0) << bolt.err;
+  EXPECT_THAT(*read_file(file("app.fdata"), 1 << 20), HasSubstr("_Z8hot_loop"));
+  const Finished order = fdo({"order", "--binary", file("bare"), "--output", file("app.order")});
+  ASSERT_EQ(order.status, 0) << order.err;
+  EXPECT_THAT(*read_file(file("app.order"), 1 << 20), HasSubstr("_Z8hot_loop"));
+  EXPECT_THAT(refusal({"--binary", file("app"), "--event", "lock-wait-ns"}, "bolt"),
+              HasSubstr("lock-wait-ns"));
+}
+
+TEST_F(Fdo, VerifyAcceptsWhatIsFasterAndRejectsWhatIsNot) {
+  const std::vector<std::string> verify{"plimsoll", "fdo", "verify", "--runs", "4"};
+  const auto verified = [&](const std::string& base, const std::string& test, std::vector<std::string> more) {
+    std::vector<std::string> command = verify;
+    command.insert(command.end(), {"--base", base, "--test", test});
+    command.insert(command.end(), more.begin(), more.end());
+    return run(command);
+  };
+  const std::string slow = file("app") + " 40000000";
+  const std::string fast = file("app") + " 10000000";
+  const Finished accepted = verified(slow, fast, {"--json"});
+  EXPECT_EQ(accepted.status, 0) << accepted.err;
+  const json document = json::parse(accepted.out, nullptr, false);
+  EXPECT_EQ(document["accepted"], true) << accepted.out;
+  EXPECT_GT(document["speedup_low_percent"], 0);
+  const Finished rejected = verified(fast, slow, {});
+  EXPECT_EQ(rejected.status, 1);
+  EXPECT_THAT(rejected.out, HasSubstr("rejected: the test program takes -"));
+  EXPECT_EQ(verified(slow, fast, {"--min-speedup", "99"}).status, 1);
+  EXPECT_EQ(verified("40000000", "10000000", {"--", file("app"), "{}"}).status, 0);
+  EXPECT_THAT(verified(slow, fast, {"--", "/bin/true"}).err, HasSubstr("write {}"));
+  EXPECT_THAT(verified(slow, "exit 3", {}).err, HasSubstr("status 3"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
