@@ -1,5 +1,6 @@
 // Every example that --help shows is run as it stands, on data for it. What stands for something of the reader's own is put in:
 // DIR, ADDR, the server's usual address, the ID of a draw.
+#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,8 +9,10 @@
 #include <map>
 #include <sstream>
 
+#include "base/file.h"
 #include "base/hex.h"
 #include "base/time.h"
+#include "elf/elf_file.h"
 #include "http/client.h"
 #include "proto/fleet.pb.h"
 #include "proto/profile_codec.h"
@@ -117,6 +120,12 @@ void replace_all(std::string& text, std::string_view from, const std::string& to
   }
 }
 
+// A program of the reader's own that the profiles have samples of.
+struct SearchProgram {
+  std::string build_id = {};
+  std::vector<uint64_t> addresses = {};
+};
+
 // A profile of one job on one machine, with what the examples ask for.
 struct Ran {
   uint64_t seed;
@@ -125,6 +134,7 @@ struct Ran {
   std::string platform;
   std::string revision;
   int64_t from_ns;
+  const SearchProgram& search;
 };
 
 wire::RawProfile profile_of(const Ran& ran) {
@@ -159,6 +169,9 @@ wire::RawProfile profile_of(const Ran& ran) {
   };
   add_sample(profile, binary("/lib/libz.so.1", "libz's build ID"), wire::ELF, 0x10, 50);
   add_sample(profile, binary("/lib/libprotobuf.so.32", "protobuf's build"), wire::ELF, 0x20, 40);
+  for (const uint64_t address : ran.search.addresses) {
+    add_sample(profile, binary("/srv/search", ran.search.build_id), wire::ELF, address, 100);
+  }
   wire::Binary main = binary("/usr/bin/gzip", "gzip of revision" + ran.revision);
   main.set_revision(ran.revision);
   *profile.add_binaries() = main;
@@ -173,9 +186,43 @@ class HelpExamples : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(server_.becomes_ready());
+    add_search_program();
     add_profiles();
     add_files();
     register_machine();
+  }
+
+  // The same program twice, of which one takes longer.
+  void add_search_program() {
+    write("search.c", R"(#include <stdlib.h>
+volatile unsigned long rounds = ROUNDS;
+unsigned long find(unsigned long value) {
+  return value % 7 == 3 ? value * 5 : value + 1;
+}
+int main(void) {
+  unsigned long sum = 0;
+  for (unsigned long i = 0; i < rounds; ++i) {
+    sum += find(sum ^ i);
+  }
+  return sum == 1;
+}
+)");
+    const Finished built = shell(
+        "gcc -O1 -g -Wl,--build-id=sha1 -DROUNDS=2000000 search.c -o search && "
+        "gcc -O1 -g -Wl,--build-id=sha1 -DROUNDS=60000000 search.c -o search.before && "
+        "objcopy --only-keep-debug search search.debug");
+    ASSERT_EQ(built.status, 0) << built.err;
+    const auto content = read_file(folder_ / "search", 16 << 20);
+    ASSERT_TRUE(content);
+    const auto elf = elf::ElfFile::parse(as_bytes(*content));
+    ASSERT_TRUE(elf);
+    search_.build_id = elf->build_id();
+    elf->for_each_symbol(SHT_SYMTAB, [&](const elf::Symbol& symbol) {
+      if (symbol.name == "find" || symbol.name == "main") {
+        search_.addresses.push_back(symbol.address);
+      }
+    });
+    ASSERT_EQ(search_.addresses.size(), 2);
   }
 
   // Jobs on machines of two platforms and two revisions, at the times that the examples name.
@@ -201,7 +248,8 @@ class HelpExamples : public ::testing::Test {
                           .job = job,
                           .platform = machine % 2 == 0 ? "skylake" : "rome",
                           .revision = machine % 4 < 2 ? "41" : "42",
-                          .from_ns = time_ns});
+                          .from_ns = time_ns,
+                          .search = search_});
           const std::string path = folder_ / fmt::format("{}.profile", seed);
           std::ofstream(path, std::ios::binary) << wire::encode(profile);
           import.push_back(path);
@@ -316,6 +364,7 @@ class HelpExamples : public ::testing::Test {
         example.starts_with("plimsoll draws") || example.starts_with("plimsoll wsmeter baseline");
     replace_all(example, "BACKUP", folder_ / "backup");
     replace_all(example, "NEW_DIR", folder_ / "restored");
+    replace_all(example, "BUILD_ID", to_hex(search_.build_id));
     replace_all(example, "DIR", is_served ? folder_ / "served" : dir_);
     replace_all(example, "127.0.0.1:7070", server_.address());
     replace_all(example, "ADDR", server_.address());
@@ -327,6 +376,7 @@ class HelpExamples : public ::testing::Test {
   TemporaryFolder folder_;
   std::string dir_ = folder_ / "data";
   TestServer server_{folder_ / "served", "[draw]\ninterval = \"24h\"\n"};
+  SearchProgram search_;
   std::string draw_ = "unknown";
 };
 
