@@ -3,6 +3,20 @@
 #include <algorithm>
 
 namespace plimsoll::symbolizer {
+namespace {
+
+// Constructors and destructors of complete objects (C1, D1) mostly are other symbols for those of base objects (C2, D2), which alone
+// exist while a compiler optimizes: DWARF names these.
+bool is_same_member(std::string_view symbol, std::string_view in_dwarf) {
+  if (symbol.size() != in_dwarf.size() || !symbol.starts_with("_Z")) {
+    return false;
+  }
+  const auto [at, other] = std::ranges::mismatch(symbol, in_dwarf);
+  return at != symbol.end() && *at == '1' && *other == '2' && (*(at - 1) == 'C' || *(at - 1) == 'D') &&
+         std::equal(at + 1, symbol.end(), other + 1);
+}
+
+}  // namespace
 
 RowWriter::RowWriter(const MergedCode& code, SymbolCursor symbols, SymtabWriter& writer)
     : code_(code),
@@ -39,11 +53,13 @@ uint32_t RowWriter::root(uint32_t scope, uint32_t name) {
   return root;
 }
 
-// A symbol without a size may be that of code further up: people then know the function by what DWARF calls it.
+// A symbol without a size may be that of code further up: people then know the function by what DWARF calls it. A constructor's name
+// reads the same in either case, and compilers look it up in profiles by the one in DWARF.
 uint32_t RowWriter::function(uint32_t function, const CodeName& name) {
   const MergedFunction& found = code_.functions()[function];
   const std::string qualified = code_.qualified_name(found);
-  const std::string_view otherwise = name.is_sized ? name.known_as : found.name;
+  const bool is_known_by_dwarf = !name.is_sized || is_same_member(name.name, found.name);
+  const std::string_view otherwise = is_known_by_dwarf ? found.name : name.known_as;
   return writer_.function({.name = name.name,
                            .known_as = qualified.empty() ? otherwise : qualified,
                            .start_line = found.start_line,

@@ -26,7 +26,8 @@ struct SymtabFrame {
   std::string_view
       function;  // as linked, or, of inlined functions that are not linked, the bare name; empty: unknown
   // What people know it by, where that is another name: with its namespaces and classes where `function` is bare, or a familiar
-  // alias ("malloc" of "__GI___libc_malloc"). To be demangled as `function` is. Empty: by `function`.
+  // alias ("malloc" of "__GI___libc_malloc"), or the constructor's name in DWARF (C2 where `function` is C1), which reads the same. To be
+  // demangled as `function` is. Empty: by `function`.
   std::string_view known_as;
   std::string_view file;  // as the compiler wrote it down; empty: unknown
   uint32_t line = 0;      // 0: unknown, or code that belongs to no line
