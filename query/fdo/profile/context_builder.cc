@@ -34,7 +34,7 @@ std::optional<LineOffset> ContextBuilder::offset_of(const SymtabFrame& frame, Pl
     place.lost = &report_.no_start_line;
     return std::nullopt;
   }
-  if (frame.line == 0) {
+  if (frame.line == 0 && !options_.line_zero) {
     place.lost = &report_.no_line;
     return std::nullopt;
   }
@@ -144,8 +144,11 @@ std::string_view ContextBuilder::function_at_entry(uint64_t address,
   }
   const SymtabFrame root = root_at(address);
   const std::string_view name = name_of(root);
+  if (root.start_line == 0) {
+    return {};
+  }
   // A part that was split off is entered by jumps from the rest of its function.
-  if (entries.empty() && (name.size() != root.function.size() || root.start_line == 0 || address == 0 ||
+  if (entries.empty() && (name.size() != root.function.size() || address == 0 ||
                           root_at(address - 1).function == root.function)) {
     return {};
   }
@@ -169,7 +172,14 @@ void ContextBuilder::add_branches(const ExecutionCounts& counts) {
     symtab_.look_up(branch.from, frames_);
     const Place place = place_of(frames_);
     if (place.line) {
-      place.contexts.back()->body[*place.line].calls[callee] += branch.count;
+      Context::Line& line = place.contexts.back()->body[*place.line];
+      line.calls[callee] += branch.count;
+      // A line ran as often as it called, whatever the ranges say.
+      double calls = 0;
+      for (const auto& [name, count] : line.calls) {
+        calls += count;
+      }
+      line.count = std::max(line.count, calls);
       report_.calls += branch.count;
     } else {
       report_.calls_no_line += branch.count;

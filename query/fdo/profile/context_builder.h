@@ -15,11 +15,11 @@
 
 namespace plimsoll::fdo {
 
-// Borrows the symbol table, and adds to the report.
+// Borrows the symbol table and the options, and adds to the report.
 class ContextBuilder {
  public:
-  ContextBuilder(const symbolizer::Symtab& symtab, ProfileReport& report)
-      : symtab_(symtab), report_(report) {}
+  ContextBuilder(const symbolizer::Symtab& symtab, const ProfileOptions& options, ProfileReport& report)
+      : symtab_(symtab), options_(options), report_(report) {}
 
   // Ascending and disjoint, as disjoint_pieces() gives them.
   void add_pieces(const std::vector<CodePiece>& pieces);
@@ -49,6 +49,7 @@ class ContextBuilder {
   std::string_view function_at_entry(uint64_t address, const std::vector<CountedRange>& entries);
 
   const symbolizer::Symtab& symtab_;
+  const ProfileOptions& options_;
   ProfileReport& report_;
   ContextTree tree_;
   std::set<std::string_view> renamed_;

@@ -114,7 +114,7 @@ std::vector<CountedRange> with_functions_that_ran(const ExecutionCounts& counts)
 SampleProfile profile_of(const ExecutionCounts& counts, const symbolizer::Symtab& symtab,
                          ProfileReport& report, const ProfileOptions& options) {
   report = {};
-  ContextBuilder builder(symtab, report);
+  ContextBuilder builder(symtab, options, report);
   const bool fills_zeros = options.fill_zeros && counts.from_branches;
   builder.add_pieces(disjoint_pieces(fills_zeros ? with_functions_that_ran(counts) : counts.ranges));
   builder.add_entries(counts.entries);

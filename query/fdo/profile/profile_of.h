@@ -22,6 +22,9 @@ struct ProfileOptions {
   // Code of functions in `entries` that ran, which no range covers, gets the count 0: "did not run", which is more than "unknown". Only with
   // branch records: samples do not say so. Ranges whose count is 0 say so in either case.
   bool fill_zeros = true;
+  // Code of line 0, which belongs to no line, counts for the line with that offset, as in llvm-profgen. Off, as in AutoFDO: all such code of a
+  // function would share one count, the largest. For comparisons.
+  bool line_zero = false;
 };
 
 // Code that was counted: `weight` is count x bytes of code, before scaling.
