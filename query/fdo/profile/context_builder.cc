@@ -126,7 +126,8 @@ void ContextBuilder::add_entries(const std::vector<CountedRange>& entries) {
     frames_.clear();
     symtab_.look_up(entry.first, frames_);
     const std::string_view name = frames_.empty() ? std::string_view() : name_of(frames_.back());
-    if (entry.count > 0 && !name.empty() && frames_.back().start_line != 0) {
+    if (entry.count > 0 && !name.empty() && frames_.back().start_line != 0 &&
+        !is_part_of_function(frames_.back().function)) {
       tree_[name].head += entry.count;
     }
   }
@@ -144,12 +145,10 @@ std::string_view ContextBuilder::function_at_entry(uint64_t address,
   }
   const SymtabFrame root = root_at(address);
   const std::string_view name = name_of(root);
-  if (root.start_line == 0) {
+  if (root.start_line == 0 || is_part_of_function(root.function)) {
     return {};
   }
-  // A part that was split off is entered by jumps from the rest of its function.
-  if (entries.empty() && (name.size() != root.function.size() || address == 0 ||
-                          root_at(address - 1).function == root.function)) {
+  if (entries.empty() && (address == 0 || root_at(address - 1).function == root.function)) {
     return {};
   }
   return name;

@@ -60,6 +60,20 @@ std::string_view name_when_compiled(std::string_view linkage_name) {
   }
 }
 
+bool is_part_of_function(std::string_view linkage_name) {
+  while (true) {
+    const std::string_view rest = without_last_suffix(linkage_name);
+    const std::string_view suffix = linkage_name.substr(rest.size());
+    if (suffix.starts_with(".cold") || suffix.starts_with(".part.")) {
+      return true;
+    }
+    if (suffix.empty()) {
+      return false;
+    }
+    linkage_name = rest;
+  }
+}
+
 std::string_view profile_name(const symbolizer::SymtabFrame& frame) {
   const std::string_view name = name_when_compiled(frame.function);
   const std::string_view known_as = name_when_compiled(frame.known_as);

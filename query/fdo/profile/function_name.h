@@ -12,6 +12,9 @@ namespace plimsoll::fdo {
 // "selected" policy has it. A part of the argument.
 std::string_view name_when_compiled(std::string_view linkage_name);
 
+// True of code that was split off a function (f.cold, f.part.0): it is entered from the rest of the function, which is no call of it.
+bool is_part_of_function(std::string_view linkage_name);
+
 // The same of a frame. Where a constructor or destructor of a complete object (C1, D1) is an alias of the one of base objects
 // (C2, D2), compilers only have the latter.
 std::string_view profile_name(const symbolizer::SymtabFrame& frame);

@@ -197,6 +197,42 @@ TEST(Gcc, TakesGcov) {
   EXPECT_THAT(dump, Not(HasSubstr("count: 612]"))) << "of blocks on one line, that which ran most";
 }
 
+// All code of the program ran 1,000 times.
+ExecutionCounts all_functions(const CompiledProgram& program, double entered) {
+  ExecutionCounts counts;
+  for (const elf::Symbol& function : program.functions()) {
+    const uint64_t last = function.address + function.size_bytes - 1;
+    counts.ranges.push_back({function.address, last, 1000});
+    counts.entries.push_back({function.address, last, entered});
+  }
+  return counts;
+}
+
+// From its debug information to its optimizer: functions, inlined calls and constructors.
+TEST(Gcc, FindsWhatItsOwnProgramDid) {
+  if (!is_installed("g++-12")) {
+    GTEST_SKIP() << "there is no g++-12";
+  }
+  const Workbench bench;
+  bench.write("program.cc", kProgram);
+  bench.run("g++-12 -std=c++17 -O2 -g1 program.cc -o program");
+  const CompiledProgram program(bench.path("program"));
+  ProfileReport report;
+  const SampleProfile made =
+      profile_of(all_functions(program, 1000), *symbolizer::Symtab::open(as_bytes(program.table)), report);
+  bench.write("profile", write_gcov(made));
+  EXPECT_EQ(bench.run("g++-12 -std=c++17 -O2 -g1 -Wall -Werror -fauto-profile=profile "
+                      "-fdump-ipa-afdo -c program.cc"),
+            "");
+  const std::string dump = bench.run("cat *.afdo");
+  for (const char* head : {"int main (", "void Square::Square (", "void Base::Base (",
+                           "void Square::~Square (", "long int choose (", "void scale ("}) {
+    const size_t at = dump.find(std::string("\n") + head);
+    ASSERT_NE(at, std::string::npos) << head << "\n" << dump;
+    EXPECT_THAT(dump.substr(at, dump.find("\n}\n", at) - at), HasSubstr("[count: 1000]")) << head;
+  }
+}
+
 // The symbols of the constructor and destructor of complete objects have the same address: the profile has the names that clang looks up.
 TEST(Clang, FindsConstructorsByTheirName) {
   if (!is_installed("clang++-19")) {
@@ -208,11 +244,7 @@ TEST(Clang, FindsConstructorsByTheirName) {
       "clang++-19 -std=c++17 -O2 -gmlt -fdebug-info-for-profiling -funique-internal-linkage-names program.cc "
       "-o program");
   const CompiledProgram program(bench.path("program"));
-  ExecutionCounts counts;
-  for (const elf::Symbol& function : program.functions()) {
-    counts.ranges.push_back({function.address, function.address + function.size_bytes - 1, 1000});
-    counts.entries.push_back({function.address, function.address + function.size_bytes - 1, 10});
-  }
+  const ExecutionCounts counts = all_functions(program, 10);
   ProfileReport report;
   const SampleProfile made = profile_of(counts, *symbolizer::Symtab::open(as_bytes(program.table)), report);
   for (const char* name :

@@ -45,6 +45,15 @@ TEST(FunctionNames, LoseWhatWasAddedWhileTheyWereCompiled) {
   }
 }
 
+TEST(FunctionNames, PartsAreNotEnteredByCalls) {
+  for (const char* part : {"f.cold", "f.cold.3", "f.part.0", "f.part.0.constprop.1", "f.isra.0.cold"}) {
+    EXPECT_TRUE(is_part_of_function(part)) << part;
+  }
+  for (const char* whole : {"f", "f.constprop.0", "f.llvm.3", "f.isra.0", "f.colder", "cold", ""}) {
+    EXPECT_FALSE(is_part_of_function(whole)) << whole;
+  }
+}
+
 TEST(FunctionNames, ConstructorsAreThoseOfBaseObjectsWhereTheyAreAliases) {
   const auto name = [](std::string_view function, std::string_view known_as) {
     symbolizer::SymtabFrame frame;
