@@ -1,6 +1,7 @@
 #include "query/fdo/profile/context_builder.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "query/fdo/profile/discriminators.h"
 #include "query/fdo/profile/function_name.h"
@@ -15,6 +16,10 @@ constexpr uint32_t kOffsetMask = 0xffff;
 
 // What the last instruction of a range mostly has besides its first byte.
 constexpr uint64_t kRestOfInstruction = 3;
+
+bool is_count(double count) {
+  return count > 0 && std::isfinite(count);
+}
 
 }  // namespace
 
@@ -126,7 +131,7 @@ void ContextBuilder::add_entries(const std::vector<CountedRange>& entries) {
     frames_.clear();
     symtab_.look_up(entry.first, frames_);
     const std::string_view name = frames_.empty() ? std::string_view() : name_of(frames_.back());
-    if (entry.count > 0 && !name.empty() && frames_.back().start_line != 0 &&
+    if (is_count(entry.count) && !name.empty() && frames_.back().start_line != 0 &&
         !is_part_of_function(frames_.back().function)) {
       tree_[name].head += entry.count;
     }
@@ -159,9 +164,9 @@ void ContextBuilder::add_branches(const ExecutionCounts& counts) {
   std::ranges::sort(entries, {}, &CountedRange::first);
   for (const CountedBranch& branch : counts.branches) {
     const std::string_view callee =
-        branch.count > 0 ? function_at_entry(branch.to, entries) : std::string_view();
+        is_count(branch.count) ? function_at_entry(branch.to, entries) : std::string_view();
     if (callee.empty()) {
-      report_.other_branches += std::max(branch.count, 0.0);
+      report_.other_branches += is_count(branch.count) ? branch.count : 0;
       continue;
     }
     if (entries.empty()) {

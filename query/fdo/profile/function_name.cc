@@ -81,11 +81,12 @@ std::string_view profile_name(const symbolizer::SymtabFrame& frame) {
 }
 
 bool can_stand_in_profile(std::string_view name) {
-  constexpr std::string_view kMarks = "[#!";
+  constexpr std::string_view kMarks = "[#!0123456789";
   const auto is_odd = [](char character) { return static_cast<unsigned char>(character) <= ' '; };
-  const bool begins_well = !name.empty() && kMarks.find(name.front()) == std::string_view::npos &&
-                           !(name.front() >= '0' && name.front() <= '9');
-  return begins_well && std::ranges::none_of(name, is_odd);
+  if (name.empty() || kMarks.find(name.front()) != std::string_view::npos) {
+    return false;
+  }
+  return std::ranges::none_of(name, is_odd);
 }
 
 }  // namespace plimsoll::fdo

@@ -80,8 +80,8 @@ class FunctionOverlap {
       add(of_a == nullptr ? 0 : of_a->count, of_b == nullptr ? 0 : of_b->count);
     });
     visit_both(a.inlined, b.inlined, [this](const Callees* of_a, const Callees* of_b) {
-      static const Callees kNone;
-      visit_both(of_a == nullptr ? kNone : *of_a, of_b == nullptr ? kNone : *of_b,
+      static const Callees none;
+      visit_both(of_a == nullptr ? none : *of_a, of_b == nullptr ? none : *of_b,
                  [this](const FunctionSamples* callee_of_a, const FunctionSamples* callee_of_b) {
                    if (callee_of_a != nullptr && callee_of_b != nullptr) {
                      add(*callee_of_a, *callee_of_b);

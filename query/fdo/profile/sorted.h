@@ -21,9 +21,11 @@ std::vector<std::pair<const std::string*, const Value*>> hottest_first(
   for (const auto& [name, value] : map) {
     sorted.emplace_back(&name, &value);
   }
-  // Sorts names that are equally hot as the map has them.
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](const auto& a, const auto& b) { return heat(*a.second) > heat(*b.second); });
+  std::ranges::sort(sorted, [&](const auto& a, const auto& b) {
+    const auto heat_of_a = heat(*a.second);
+    const auto heat_of_b = heat(*b.second);
+    return heat_of_a != heat_of_b ? heat_of_a > heat_of_b : *a.first < *b.first;
+  });
   return sorted;
 }
 

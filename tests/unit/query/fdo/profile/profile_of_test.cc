@@ -238,6 +238,8 @@ TEST(ProfileOf, SurvivesRangesThatCannotBe) {
   counts.ranges.push_back({0x10, UINT64_MAX, 5});
   counts.ranges.push_back({0x10, 0x12, -3});
   counts.ranges.push_back({0x10, 0x12, HUGE_VAL});
+  counts.entries.push_back({0x10, 0x17, HUGE_VAL});
+  counts.branches.push_back({0x11, 0x10, -1});
   EXPECT_EQ(make(table, counts).text, "main:2:0\n 1: 2\n");
   EXPECT_EQ(make(table, {}).text, "");
 }
