@@ -12,8 +12,8 @@
 namespace plimsoll::fdo {
 namespace {
 
-constexpr uint32_t kMagic = 0x67636461;  // "gcda"
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kGcovMagic = 0x67636461;  // "gcda"
+constexpr uint32_t kGcovVersion = 2;
 constexpr uint32_t kNamesTag = 0xaa000000;      // GCOV_TAG_AFDO_FILE_NAMES
 constexpr uint32_t kFunctionsTag = 0xac000000;  // GCOV_TAG_AFDO_FUNCTION
 constexpr uint32_t kModulesTag =
@@ -140,7 +140,7 @@ std::string GcovWriter::write(const SampleProfile& profile) {
     write_function(name, function);
   }
   BinaryWriter file;
-  for (const uint32_t word : {kMagic, kVersion, uint32_t{0}}) {
+  for (const uint32_t word : {kGcovMagic, kGcovVersion, uint32_t{0}}) {
     file.fixed(word);
   }
   const auto write_section = [&](uint32_t tag, const BinaryWriter& content) {

@@ -12,8 +12,8 @@
 namespace plimsoll::fdo {
 namespace {
 
-constexpr uint64_t kMagic = 0x5350524f46343204;  // "SPROF42", and 4 for the extensible format
-constexpr uint64_t kVersion = 103;
+constexpr uint64_t kExtBinaryMagic = 0x5350524f46343204;  // "SPROF42", and 4 for the extensible format
+constexpr uint64_t kExtBinaryVersion = 103;
 
 enum class Section : uint64_t {
   kSummary = 1,
@@ -146,8 +146,8 @@ std::string ExtBinaryWriter::assembled() const {
       {Section::kFunctions, &functions_},
   }};
   BinaryWriter file;
-  file.uleb128(kMagic);
-  file.uleb128(kVersion);
+  file.uleb128(kExtBinaryMagic);
+  file.uleb128(kExtBinaryVersion);
   file.fixed(uint64_t{parts.size()});
   constexpr size_t kEntryBytes = 4 * sizeof(uint64_t);
   uint64_t offset = file.size() + parts.size() * kEntryBytes;
