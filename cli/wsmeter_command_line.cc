@@ -5,6 +5,7 @@
 
 #include "cli/choice.h"
 #include "cli/views/flags.h"
+#include "cli/views/terminal.h"
 
 namespace plimsoll::cli {
 
