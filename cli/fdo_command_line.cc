@@ -163,7 +163,7 @@ void add_verify(CLI::App& fdo, FdoVerifyOptions& options) {
   command->add_flag("--json", options.is_json, "Print one JSON document");
   command
       ->add_option("command", options.command,
-                   "Command to run, after \"--\", with {} in place of the program")
+                   "Command to run, after \"--\", with {} where the program belongs")
       ->type_name("COMMAND");
   command->footer(
       R"(Runs both programs in pairs, in random order, and compares their CPU time. Exit status 0: accepted, 1: rejected. The

@@ -304,7 +304,7 @@ namespace {
 constexpr std::array kViews{"top",     "callers",   "callees",    "diff",         "series",
                             "shared",  "stability", "flame",      "export/pprof", "export/gperftools",
                             "compare", "coverage",  "machines",   "observations", "measured-pairs",
-                            "jobs",    "draws",     "collection", "audit"};
+                            "jobs",    "draws",     "collection", "audit",        "fdo-counts"};
 constexpr std::array kOrders{"collection/stop", "collection/resume", "collection/measure", "machines/revoke",
                              "machines/readmit"};
 constexpr std::array kParameters{
@@ -314,7 +314,7 @@ constexpr std::array kParameters{
     "measure",    "among",      "bucket",       "across",    "part",      "below",     "min_share",
     "top",        "tolerance",  "permutations", "margin",    "at",        "id",        "verify",
     "job",        "machine",    "for",          "most",      "events",    "rate_hz",   "reason",
-    "q",          "",           "by[]"};
+    "q",          "build_id",   "calls",        "",          "by[]"};
 constexpr std::array kValues{"cycles",
                              "cpu-clock",
                              "page-faults",

@@ -34,15 +34,22 @@ class Registry : public ::testing::Test {
     uint64_t seed = 1;
     for (const int64_t time_s : {0, 20}) {
       for (const char* machine : {"m1", "m2", "m3", "m4"}) {
-        fleet_.add({.seed = seed++,
-                    .machine = machine,
-                    .from_ns = kProfileStartNs + time_s * 1'000'000'000,
-                    .events = {{.name = "cycles"}, {.name = "instructions"}},
-                    .stacks = "process=a main;parse;copy 40\n"
-                              "process=a main;parse 20\n"
-                              "process=b main;copy 30\n"
-                              "process=a event=instructions main;parse 50\n"
-                              "process=b event=instructions main;copy 20\n"});
+        wire::RawProfile profile =
+            testing::make_profile({.seed = seed++,
+                                   .machine = machine,
+                                   .from_ns = kProfileStartNs + time_s * 1'000'000'000,
+                                   .events = {{.name = "cycles"}, {.name = "instructions"}},
+                                   .stacks = "process=a main;parse;copy 40\n"
+                                             "process=a main;parse 20\n"
+                                             "process=b main;copy 30\n"
+                                             "process=a event=instructions main;parse 50\n"
+                                             "process=b event=instructions main;copy 20\n"});
+        wire::Binary binary;
+        binary.set_identity_kind(wire::GNU_BUILD_ID);
+        binary.set_identity("\x4f\x5a");
+        binary.set_path("/srv/search");
+        testing::add_sample(profile, binary, wire::ELF, 0x1136, 1);
+        fleet_.add(profile);
       }
     }
   }
@@ -102,6 +109,7 @@ std::vector<Parameters> questions_to(const View& view) {
       {"series", {{}, {{"measure", "rate"}}}},
       {"shared", {{{"max_share", "100%"}}, {{"max_share", "100%"}, {"part", "total"}}}},
       {"machines", {{}, {{"by", "instance"}}}},
+      {"fdo-counts", {{{"build_id", "4f5a"}}}},
   };
   const auto questions = kQuestions.find(view.name);
   return questions == kQuestions.end() ? std::vector<Parameters>{{}} : questions->second;
