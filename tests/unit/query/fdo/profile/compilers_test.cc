@@ -39,7 +39,7 @@ constexpr std::string_view kProfile =
     "_ZNK6Square4areaEl:1000:1000\n"
     " 0: 1000\n";
 
-SampleProfile profile(std::string_view text) {
+SampleProfile profile_of_text(std::string_view text) {
   auto read = read_llvm_text(text);
   EXPECT_TRUE(read) << read.error().text();
   return std::move(*read);
@@ -77,8 +77,9 @@ class Profdata : public ::testing::TestWithParam<std::string> {
 
 // What comes back is equal to what was written, and so is the text: LLVM's writer has the same order.
 TEST_P(Profdata, ReadsBothForms) {
-  for (const SampleProfile& written : {profile(kProfile), profile("f:1:0\n 65535.4000000000: 1\n"),
-                                       profile("f:18446744073709551615:5\n 1: 9223372036854775807\n")}) {
+  for (const SampleProfile& written :
+       {profile_of_text(kProfile), profile_of_text("f:1:0\n 65535.4000000000: 1\n"),
+        profile_of_text("f:18446744073709551615:5\n 1: 9223372036854775807\n")}) {
     bench_.write("text", write_llvm_text(written));
     bench_.write("binary", write_llvm_binary(written));
     EXPECT_EQ(as_text("text"), write_llvm_text(written));
@@ -87,7 +88,7 @@ TEST_P(Profdata, ReadsBothForms) {
 }
 
 TEST_P(Profdata, WritesTheSameSummary) {
-  bench_.write("binary", write_llvm_binary(profile(kProfile)));
+  bench_.write("binary", write_llvm_binary(profile_of_text(kProfile)));
   const auto summary = [&](const std::string& file) {
     const std::string shown =
         bench_.run(fmt::format("{} show --sample --show-sec-info-only {}", GetParam(), file));
@@ -111,14 +112,14 @@ TEST_P(Profdata, WritesTheSameSummary) {
 }
 
 TEST_P(Profdata, FindsTheSameOverlap) {
-  SampleProfile other = profile(kProfile);
+  SampleProfile other = profile_of_text(kProfile);
   other.functions.at("main").body.at({4, 0}).count = 4000;
   other.functions.at("main").inlined.begin()->second.begin()->second.inlined.clear();
   other.functions.erase("_ZN4BaseC2El");
   bench_.write("a", std::string(kProfile));
   bench_.write("b", write_llvm_text(other));
   const std::string said = bench_.run(GetParam() + " overlap --sample a b");
-  const double expected = 100 * overlap(profile(kProfile), other);
+  const double expected = 100 * overlap(profile_of_text(kProfile), other);
   EXPECT_THAT(said, HasSubstr(fmt::format("Whole program profile similarity: {:.3f}%", expected)));
   EXPECT_LT(expected, 95);
 }
@@ -142,7 +143,7 @@ TEST_P(Clang, TakesBothForms) {
   const Workbench bench;
   bench.write("program.cc", kProgram);
   bench.write("text", std::string(kProfile));
-  bench.write("binary", write_llvm_binary(profile(kProfile)));
+  bench.write("binary", write_llvm_binary(profile_of_text(kProfile)));
   std::vector<std::string> made;
   for (const char* form : {"text", "binary"}) {
     EXPECT_EQ(bench.run(fmt::format("{} -std=c++17 -O2 -gmlt -fdebug-info-for-profiling "
@@ -178,14 +179,14 @@ TEST(Gcc, TakesGcov) {
               "      sum += twice(i);\n"
               "  return sum;\n"
               "}\n");
-  bench.write("profile", write_gcov(profile("work:0:5\n"
-                                            " 1: 5\n"
-                                            " 2: 700\n"
-                                            " 2.3: 612\n"
-                                            " 4: 311 twice:311\n"
-                                            " 5: 5\n"
-                                            " 3: odd:633\n"
-                                            "  1: 633\n")));
+  bench.write("profile", write_gcov(profile_of_text("work:0:5\n"
+                                                    " 1: 5\n"
+                                                    " 2: 700\n"
+                                                    " 2.3: 612\n"
+                                                    " 4: 311 twice:311\n"
+                                                    " 5: 5\n"
+                                                    " 3: odd:633\n"
+                                                    "  1: 633\n")));
   EXPECT_EQ(
       bench.run(
           "gcc-12 -O2 -Wall -Werror -fauto-profile=profile -fdump-ipa-afdo -dumpbase work -c program.c"),
