@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -13,13 +14,17 @@ namespace {
 
 constexpr size_t kMaxSteps = 100;
 constexpr size_t kMinSteps = 30;
+// Weights follow the flow for so many steps; then the problem is convex.
+constexpr size_t kStepsWithNewWeights = 15;
 // Arcs times steps: about a second.
 constexpr size_t kMaxWork = 12'000'000;
 // Where the barrier ends: what an arc without any evidence still gets, in samples.
-constexpr double kLastBarrier = 1e-5;
+constexpr double kLastBarrier = 1e-4;
 constexpr double kMaxImbalance = 1e-6;
+// Of the last step, in squares of standard deviations of the counts.
+constexpr double kMaxDecrement = 0.01;
 // Against flow that comes from nowhere: as many samples as an execution of the cheapest block costs, times this.
-constexpr double kOutsideCost = 0.1;
+constexpr double kOutsideCost = 1e-3;
 
 class FlowSolver {
  public:
@@ -34,14 +39,14 @@ class FlowSolver {
     const size_t steps = std::clamp(kMaxWork / flow_.size(), kMinSteps, kMaxSteps);
     for (size_t step = 0; step < steps; ++step) {
       const double barrier = complementarity();
-      if (barrier <= kLastBarrier && imbalance() < kMaxImbalance) {
+      if (barrier <= kLastBarrier && decrement_ < kMaxDecrement && imbalance() < kMaxImbalance) {
         return true;
       }
       if (!advance(barrier)) {
-        return false;
+        break;
       }
     }
-    // Rounding evens out what is left.
+    // Numbers left their range, or steps became short: near the end that is good enough, and rounding evens out the rest.
     constexpr double kAcceptable = 1e-3;
     return imbalance() < kAcceptable;
   }
@@ -67,6 +72,7 @@ class FlowSolver {
     const double barrier = std::max(0.1, samples / static_cast<double>(network_.arcs.size()));
     scale_ = *std::ranges::max_element(estimates);
     outside_cost_ = kOutsideCost * cheapest * scale_;
+    weights_.resize(blocks());
     flow_.resize(network_.arcs.size());
     dual_.resize(flow_.size());
     curvature_.resize(flow_.size());
@@ -90,21 +96,24 @@ class FlowSolver {
   void differentiate() {
     const double variance = options_.cost_deviation * options_.cost_deviation;
     for (size_t i = 0; i < flow_.size(); ++i) {
-      slope_[i] = i >= network_.first_outside && i != network_.entry ? outside_cost_ : 0;
+      slope_[i] = i >= network_.first_doubtful ? outside_cost_ : 0;
       curvature_[i] = 0;
     }
     for (size_t b = 0; b < blocks(); ++b) {
       const double samples = graph_.blocks[b].samples;
       const double cost = graph_.blocks[b].cost * scale_;
-      const double weight = 1 / (1 + variance * std::max(samples, cost * flow_[b]));
-      slope_[b] = weight * (cost - samples / flow_[b]);
-      curvature_[b] = weight * samples / (flow_[b] * flow_[b]);
+      if (steps_ < kStepsWithNewWeights) {
+        weights_[b] = 1 / (1 + variance * std::max(samples, cost * flow_[b]));
+      }
+      slope_[b] = weights_[b] * (cost - samples / flow_[b]);
+      curvature_[b] = weights_[b] * samples / (flow_[b] * flow_[b]);
     }
   }
 
   // One step of Mehrotra's method: where the constraints would lead without a barrier tells how far the barrier may fall.
   bool advance(double barrier) {
     differentiate();
+    ++steps_;
     for (size_t i = 0; i < flow_.size(); ++i) {
       conductance_[i] = 1 / (curvature_[i] + dual_[i] / flow_[i]);
     }
@@ -119,7 +128,7 @@ class FlowSolver {
       reached += (flow_[i] + flow_length * change_[i]) * (dual_[i] + dual_length * dual_change_[i]);
     }
     const double ratio = reached / static_cast<double>(flow_.size()) / barrier;
-    const double next = std::max(barrier * std::min(1.0, ratio * ratio * ratio), 0.1 * kLastBarrier);
+    const double next = std::max(barrier * std::min(1.0, ratio * ratio * ratio), 0.3 * kLastBarrier);
     for (size_t i = 0; i < flow_.size(); ++i) {
       product_[i] = next - flow_length * dual_length * change_[i] * dual_change_[i];
     }
@@ -128,7 +137,9 @@ class FlowSolver {
     }
     constexpr double kShortOfZero = 0.99;
     const auto [flow_step, dual_step] = lengths(kShortOfZero);
+    decrement_ = 0;
     for (size_t i = 0; i < flow_.size(); ++i) {
+      decrement_ += change_[i] * change_[i] / conductance_[i];
       flow_[i] += flow_step * change_[i];
       dual_[i] += dual_step * dual_change_[i];
     }
@@ -203,6 +214,9 @@ class FlowSolver {
   Elimination elimination_;
   double scale_ = 1;
   double outside_cost_ = 0;
+  double decrement_ = std::numeric_limits<double>::infinity();
+  size_t steps_ = 0;
+  std::vector<double> weights_;  // of blocks
   std::vector<double> flow_;
   std::vector<double> dual_;  // of flow >= 0
   std::vector<double> curvature_;

@@ -30,7 +30,7 @@ struct FlowGraph {
 
 struct FlowOptions {
   // Relative standard deviation of what a block costs; 0: counts follow the samples as their number permits.
-  double cost_deviation = 0.7;
+  double cost_deviation = 0.5;
   uint64_t max_updates = 20'000'000;  // multiplications of a step
 };
 

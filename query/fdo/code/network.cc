@@ -64,6 +64,7 @@ class NetworkMaker {
       network_.arcs.push_back({out_of(block), kGround});
     }
     connect_unknown_jumps();
+    network_.first_doubtful = static_cast<uint32_t>(network_.arcs.size());
     connect_rest(false);
     connect_rest(true);
     return std::move(network_);

@@ -13,18 +13,19 @@ namespace {
 // Larger functions are generated, and hardly any block of them has enough samples.
 constexpr size_t kMaxSmoothBlocks = 200'000;
 
+// Of an average instruction in a pipeline. Other figures for the first six changed the overlap with exact counts by less than one percent (fdo_bench --only flow).
 double cost_of(CostClass cost) {
   switch (cost) {
     case CostClass::kSimple:
       return 1;
     case CostClass::kLoad:
-      return 1.5;
+      return 1.2;
     case CostClass::kStore:
       return 1;
     case CostClass::kBranch:
       return 1;
     case CostClass::kCall:
-      return 2;
+      return 3;
     case CostClass::kMultiply:
       return 2;
     case CostClass::kDivide:
@@ -32,7 +33,7 @@ double cost_of(CostClass cost) {
     case CostClass::kSlow:
       return 20;
     case CostClass::kNothing:
-      return 0.3;
+      return 1;
   }
   return 1;
 }

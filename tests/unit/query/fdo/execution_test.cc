@@ -1,0 +1,84 @@
+#include "query/fdo/code/execution.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "query/fdo/code/read_code.h"
+#include "tests/unit/query/fdo/made_elf.h"
+
+namespace plimsoll::fdo::execution_test {
+namespace {
+
+using fdo::testing::from_hex;
+using fdo::testing::kCodeAddress;
+using fdo::testing::made_elf;
+
+// f: 1000 test, je 100b; 1004 call g, jmp 100d; 100b inc; 100d sub, jne 1000; 1012 ret. g: 1013 nop, ret.
+ProgramCode example() {
+  const std::string code = from_hex("85 ff 74 07 e8 0a 00 00 00 eb 02 ff c0 83 ef 01 75 ee c3 90 c3");
+  const std::string file = made_elf(code, {{"f", kCodeAddress, 19}, {"g", 0x1013, 2}});
+  const auto binary = elf::ElfFile::parse(as_bytes(file));
+  return *read_code(*binary, function_extents(*binary), std::vector<uint64_t>{0x1000, 0x1013});
+}
+
+AddressPair pair(uint64_t from, uint64_t to, double value) {
+  return {from, to, value, value, 0};
+}
+
+TEST(Execution, KeepsRangesThatCanBe) {
+  BinaryCounts counts;
+  counts.ranges = {pair(0x1000, 0x1009, 5), pair(0x1013, 0x1014, 7)};
+  counts.branches = {pair(0x1004, 0x1013, 7), pair(0x1010, 0x1000, 3)};
+  const Execution execution = execution_of(example(), counts);
+  EXPECT_TRUE(execution.counts.from_branches);
+  ASSERT_EQ(execution.counts.ranges.size(), 2);
+  EXPECT_EQ(execution.ranges_kept, 12);
+  EXPECT_EQ(execution.bogus.sum(), 0);
+  ASSERT_EQ(execution.counts.entries.size(), 1) << "a jump back to the first instruction enters nothing";
+  EXPECT_EQ(execution.counts.entries[0].first, 0x1013);
+  EXPECT_EQ(execution.counts.entries[0].last, 0x1014);
+  EXPECT_EQ(execution.counts.entries[0].count, 7);
+}
+
+TEST(Execution, DropsAndCountsBogusRecords) {
+  BinaryCounts counts;
+  counts.ranges = {pair(0x1000, 0x100d, 1),    // over jmp 100d
+                   pair(0x1000, 0x1014, 2),    // out of f
+                   pair(0x1009, 0x1004, 4),    // backwards
+                   pair(0x1001, 0x1002, 8),    // from within an instruction
+                   pair(0x1013, 0x1004, 16)};  // of a branch that was recorded twice
+  counts.branches = {pair(0x1000, 0x1013, 32), pair(0x1004, 0x1013, 64)};
+  const Execution execution = execution_of(example(), counts);
+  EXPECT_EQ(execution.bogus.over_jump, 1);
+  EXPECT_EQ(execution.bogus.outside, 2);
+  EXPECT_EQ(execution.bogus.backwards, 4);
+  EXPECT_EQ(execution.bogus.not_a_branch, 8 + 32);
+  EXPECT_EQ(execution.bogus.repeated, 16);
+  EXPECT_TRUE(execution.counts.ranges.empty());
+  ASSERT_EQ(execution.counts.branches.size(), 1);
+}
+
+TEST(Execution, OfSamplesIsConsistent) {
+  BinaryCounts counts;
+  for (const auto& [address, value] : std::vector<std::pair<uint64_t, double>>{
+           {0x1000, 50}, {0x1004, 90}, {0x100b, 20}, {0x100d, 100}, {0x1012, 2}, {0x9000, 30}}) {
+    counts.addresses.push_back({address, 1000 * value, value, 0});
+  }
+  const Execution execution = execution_of(example(), counts);
+  EXPECT_FALSE(execution.counts.from_branches);
+  EXPECT_EQ(execution.functions, 1) << "g has no samples";
+  EXPECT_NEAR(execution.value_matched, 262'000, 1e-6);
+  EXPECT_NEAR(execution.value_elsewhere, 30'000, 1e-6);
+  ASSERT_EQ(execution.counts.ranges.size(), 5);
+  const auto& ranges = execution.counts.ranges;
+  EXPECT_EQ(ranges[0].last, 0x1002);
+  EXPECT_EQ(ranges[0].count, ranges[1].count + ranges[2].count);
+  EXPECT_EQ(ranges[3].count, ranges[0].count);
+  EXPECT_LT(ranges[4].count, 0.3 * ranges[0].count);
+  ASSERT_EQ(execution.counts.entries.size(), 1);
+  EXPECT_EQ(execution.counts.entries[0].count, ranges[4].count);
+  EXPECT_EQ(execution.counts.entries[0].last, 0x1012);
+}
+
+}  // namespace
+}  // namespace plimsoll::fdo::execution_test
