@@ -149,7 +149,8 @@ class FlowTree {
     std::iota(parents_.begin(), parents_.end(), 0U);
     std::vector<uint32_t> arcs(network.arcs.size());
     std::iota(arcs.begin(), arcs.end(), 0U);
-    std::ranges::stable_sort(arcs, [&](uint32_t a, uint32_t b) { return flow[a] > flow[b]; });
+    std::ranges::sort(arcs,
+                      [&](uint32_t a, uint32_t b) { return flow[a] != flow[b] ? flow[a] > flow[b] : a < b; });
     for (const uint32_t arc : arcs) {
       const uint32_t tail = root_of(end(network.arcs[arc].tail));
       const uint32_t head = root_of(end(network.arcs[arc].head));

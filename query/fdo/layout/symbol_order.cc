@@ -45,17 +45,16 @@ class Clusters {
     for (const size_t callee : by_density()) {
       append_to_caller(callee);
     }
-    std::vector<const Cluster*> clusters;
-    for (const Cluster& cluster : clusters_) {
-      if (!cluster.functions.empty()) {
-        clusters.push_back(&cluster);
+    std::vector<size_t> clusters;
+    for (size_t i = 0; i < clusters_.size(); ++i) {
+      if (!clusters_[i].functions.empty()) {
+        clusters.push_back(i);
       }
     }
-    std::ranges::stable_sort(clusters,
-                             [](const Cluster* a, const Cluster* b) { return a->density() > b->density(); });
+    std::ranges::sort(clusters, [&](size_t a, size_t b) { return is_denser(a, b); });
     std::vector<size_t> order;
-    for (const Cluster* cluster : clusters) {
-      order.insert(order.end(), cluster->functions.begin(), cluster->functions.end());
+    for (const size_t cluster : clusters) {
+      order.insert(order.end(), clusters_[cluster].functions.begin(), clusters_[cluster].functions.end());
     }
     return order;
   }
@@ -66,6 +65,13 @@ class Clusters {
   size_t function_at(uint64_t address) const {
     const FunctionExtent* extent = extent_at(extents_, address);
     return extent == nullptr ? kNone : static_cast<size_t>(extent - extents_.data());
+  }
+
+  // Of clusters; of those alike the one that was first.
+  bool is_denser(size_t a, size_t b) const {
+    const double density_a = clusters_[a].density();
+    const double density_b = clusters_[b].density();
+    return density_a != density_b ? density_a > density_b : a < b;
   }
 
   void make_single() {
@@ -91,9 +97,8 @@ class Clusters {
     for (const Cluster& cluster : clusters_) {
       functions.push_back(cluster.functions.front());
     }
-    std::ranges::stable_sort(functions, [&](size_t a, size_t b) {
-      return clusters_[cluster_of_[a]].density() > clusters_[cluster_of_[b]].density();
-    });
+    std::ranges::sort(functions,
+                      [&](size_t a, size_t b) { return is_denser(cluster_of_[a], cluster_of_[b]); });
     return functions;
   }
 

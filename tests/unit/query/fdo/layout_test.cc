@@ -84,7 +84,7 @@ class Tools : public ::testing::Test {
     write("b.c",
           "__attribute__((noinline)) static int same(int x) { return x & 8 ? x - 5 : x / 3; }\n"
           "int b(int x) { return same(x) + 1; }\n");
-    ASSERT_EQ(run("gcc -O2 -g -ffunction-sections -c a.c && gcc -O2 -g -ffunction-sections -c b.c && "
+    ASSERT_EQ(run("gcc -O2 -ffunction-sections -c a.c && gcc -O2 -ffunction-sections -c b.c && "
                   "gcc -fuse-ld=lld -Wl,--emit-relocs a.o b.o -o program"),
               0);
     bytes_ = read("program");
