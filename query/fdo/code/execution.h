@@ -32,10 +32,11 @@ struct BogusRecords {
 
 struct Execution {
   ExecutionCounts counts = {};
-  BogusRecords bogus = {};     // by branches alone
-  double ranges_kept = 0;      // by branches alone
-  uint64_t functions = 0;      // that have counts
-  uint64_t functions_raw = 0;  // of those, too large for smoothing: counts are samples an instruction
+  BogusRecords bogus = {};  // by branches alone
+  double ranges_kept = 0;   // by branches alone
+  uint64_t functions = 0;   // that have counts
+  uint64_t functions_raw =
+      0;  // of those, too large for smoothing (over 40,000 blocks): counts are samples by instruction
   double value_matched = 0;    // of counts.addresses: in blocks
   double value_elsewhere = 0;  // of counts.addresses: in no function, or in no instruction of one
   double value_in_unknown =
@@ -54,7 +55,7 @@ struct SampleOptions {
   // Off: a block's count is its samples by instruction, as they are.
   bool smooth = true;
 };
-// Functions are smoothed one by one (flow.h): counts of blocks and edges that could be, nearest to the samples.
+// Counts are in samples per average instruction, often below 1: multiply before rounding. Functions are smoothed one by one (flow.h): counts of blocks and edges that could be, nearest to the samples.
 Execution execution_of_samples(const ProgramCode& code, const BinaryCounts& counts,
                                const SampleOptions& options = {});
 

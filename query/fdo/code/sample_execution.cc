@@ -10,8 +10,8 @@
 namespace plimsoll::fdo {
 namespace {
 
-// Larger functions are generated, and hardly any block of them has enough samples.
-constexpr size_t kMaxSmoothBlocks = 200'000;
+// About a second. Larger functions are generated, and hardly any block of them has enough samples.
+constexpr size_t kMaxSmoothBlocks = 40'000;
 
 // Of an average instruction in a pipeline. Other figures for the first six changed the overlap with exact counts by less than one percent (fdo_bench --only flow).
 double cost_of(CostClass cost) {
