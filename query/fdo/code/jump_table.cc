@@ -10,7 +10,7 @@ namespace plimsoll::fdo {
 namespace {
 
 // How far before a jump what it is made of is looked for.
-constexpr unsigned kMaxSteps = 64;
+constexpr unsigned kMaxStepsBack = 64;
 constexpr unsigned kMaxForks = 3;
 
 bool writes(const Decoded& insn, uint8_t reg) {
@@ -108,7 +108,7 @@ bool JumpTables::is_tail_call(size_t jump) const {
     return instructions[jump].memory.index == kNoRegister && instructions[jump].memory.base != kNoRegister;
   }
   const uint8_t target = instructions[jump].source;
-  for (size_t i = jump; i > 0 && jump - i < kMaxSteps && function_.is_followed(i - 1); --i) {
+  for (size_t i = jump; i > 0 && jump - i < kMaxStepsBack && function_.is_followed(i - 1); --i) {
     const Decoded& before = instructions[i - 1];
     if (writes(before, target)) {
       return before.role == Role::kLoad && before.has_memory && before.memory.index == kNoRegister;
@@ -139,7 +139,7 @@ bool JumpTables::find_table(size_t jump, Table& table) const {
   // Backwards: the addition, then the load, on the straight way to the jump.
   uint8_t offset = kNoRegister;
   uint8_t base = kNoRegister;
-  for (size_t i = jump; i > 0 && jump - i < kMaxSteps && function_.is_followed(i - 1); --i) {
+  for (size_t i = jump; i > 0 && jump - i < kMaxStepsBack && function_.is_followed(i - 1); --i) {
     const Decoded& before = instructions[i - 1];
     if (offset == kNoRegister) {
       if (!writes(before, target)) {
@@ -186,7 +186,7 @@ bool JumpTables::find_address(size_t from, uint8_t reg, uint64_t& address) const
     return insn.role == Role::kAddress && insn.destination == reg &&
            insn.memory.base == kInstructionPointer && insn.memory.index == kNoRegister;
   };
-  for (size_t i = from; i > 0 && from - i < kMaxSteps && function_.is_followed(i - 1); --i) {
+  for (size_t i = from; i > 0 && from - i < kMaxStepsBack && function_.is_followed(i - 1); --i) {
     const Decoded& before = instructions[i - 1];
     if (writes(before, reg)) {
       if (is_address(before)) {
@@ -215,7 +215,7 @@ bool JumpTables::find_address(size_t from, uint8_t reg, uint64_t& address) const
 }
 
 uint64_t JumpTables::entries_of(const Table& table) const {
-  return bound_before(table.load, {table.index, {}, false}, kMaxSteps, kMaxForks);
+  return bound_before(table.load, {table.index, {}, false}, kMaxStepsBack, kMaxForks);
 }
 
 // Entries that a comparison before instruction i lets through; 0: none found.
