@@ -1,8 +1,8 @@
 # One CMake library for each folder: its DEPENDS list is the list of folders it may include, and the build checks it.
 #
-#   plimsoll_library(SOURCES a.cc b.cc  DEPENDS base daemon/perf  LINK PUBLIC fmt::fmt)
+#   plimsoll_library(SOURCES a.cc b.cc  DEPENDS base capture/perf  LINK PUBLIC fmt::fmt)
 #
-# The library's name is its folder with '/' as '_' (daemon/perf -> daemon_perf). DEPENDS is direct: what a folder includes it must name,
+# The library's name is its folder with '/' as '_' (capture/perf -> capture_perf). DEPENDS is direct: what a folder includes it must name,
 # and what its dependencies stand on is not its business. A source that includes any other folder of the project fails the build in
 # cmake/CheckIncludes.cmake, which names the line.
 

@@ -6,15 +6,15 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "capture/profile/sample_assembly.h"
 #include "daemon/energy.h"
-#include "daemon/jit_names.h"
+#include "daemon/events/cpu_list.h"
+#include "daemon/jit/jit_names.h"
 #include "daemon/machine_counters.h"
-#include "daemon/perf/cpu_list.h"
-#include "daemon/perf/open_event.h"
-#include "daemon/perf/ring_size.h"
-#include "daemon/profile/cpu_time_counts.h"
-#include "daemon/profile/sample_assembly.h"
 #include "daemon/reach_notes.h"
+#include "daemon/sampling/open_event.h"
+#include "daemon/sampling/ring_size.h"
+#include "daemon/window_counts/cpu_time_counts.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll {

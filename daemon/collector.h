@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "base/result.h"
+#include "capture/identity/kernel.h"
+#include "capture/identity/processes.h"
+#include "capture/profile/profile_builder.h"
+#include "capture/profile/user_stacks.h"
 #include "daemon/event_plan.h"
 #include "daemon/exact_counts.h"
 #include "daemon/governor.h"
-#include "daemon/identity/kernel.h"
-#include "daemon/identity/processes.h"
-#include "daemon/perf/sampler.h"
-#include "daemon/profile/profile_builder.h"
-#include "daemon/profile/user_stacks.h"
-#include "daemon/profile/window_counts.h"
+#include "daemon/sampling/sampler.h"
 #include "daemon/window_cost.h"
+#include "daemon/window_counts/window_counts.h"
 #include "proto/profile.pb.h"
 
 namespace plimsoll {

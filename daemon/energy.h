@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/perf/event_catalogue.h"
-#include "daemon/profile/window_counts.h"
+#include "daemon/events/event_catalogue.h"
+#include "daemon/window_counts/window_counts.h"
 
 namespace plimsoll {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "daemon/perf/event_rate.h"
+#include "daemon/sampling/event_rate.h"
 
 namespace plimsoll {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "daemon/event_source.h"
-#include "daemon/perf/sampler.h"
+#include "daemon/sampling/sampler.h"
 #include "proto/profile.pb.h"
 
 namespace plimsoll {

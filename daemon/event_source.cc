@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "daemon/perf/cpu_list.h"
-#include "daemon/perf/event_config.h"
-#include "daemon/perf/event_names.h"
-#include "daemon/perf/event_rate.h"
-#include "daemon/perf/open_event.h"
+#include "daemon/events/cpu_list.h"
+#include "daemon/events/event_names.h"
+#include "daemon/sampling/event_config.h"
+#include "daemon/sampling/event_rate.h"
+#include "daemon/sampling/open_event.h"
 
 namespace plimsoll {
 namespace {

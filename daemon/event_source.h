@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "daemon/perf/event_catalogue.h"
+#include "daemon/events/event_catalogue.h"
 
 namespace plimsoll {
 

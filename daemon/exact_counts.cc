@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "daemon/identity/cgroup_table.h"
-#include "daemon/perf/event_names.h"
+#include "capture/identity/cgroup_table.h"
+#include "daemon/events/event_names.h"
 
 namespace plimsoll {
 namespace {

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "daemon/event_plan.h"
-#include "daemon/perf/cpu_list.h"
-#include "daemon/perf/event_config.h"
-#include "daemon/perf/open_event.h"
+#include "daemon/events/cpu_list.h"
+#include "daemon/sampling/event_config.h"
+#include "daemon/sampling/open_event.h"
 
 namespace plimsoll {
 namespace {

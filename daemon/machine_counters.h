@@ -7,9 +7,9 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "daemon/perf/event_type.h"
-#include "daemon/perf/records.h"
-#include "daemon/profile/window_counts.h"
+#include "capture/perf/records.h"
+#include "daemon/events/event_type.h"
+#include "daemon/window_counts/window_counts.h"
 
 namespace plimsoll {
 

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "config/daemon_config.h"
-#include "daemon/identity/machine.h"
+#include "daemon/machine/machine.h"
 
 namespace plimsoll {
 

@@ -8,15 +8,15 @@
 #include <span>
 
 #include "base/file.h"
+#include "capture/identity/kernel.h"
+#include "capture/identity/proc_fs.h"
+#include "capture/identity/safe_open.h"
 #include "daemon/energy.h"
 #include "daemon/event_plan.h"
+#include "daemon/events/machine_aliases.h"
+#include "daemon/events/tracepoints.h"
 #include "daemon/exact_counts.h"
-#include "daemon/identity/kernel.h"
-#include "daemon/identity/machine.h"
-#include "daemon/identity/proc_fs.h"
-#include "daemon/identity/safe_open.h"
-#include "daemon/perf/machine_aliases.h"
-#include "daemon/perf/tracepoints.h"
+#include "daemon/machine/machine.h"
 #include "daemon/privileges/capabilities.h"
 #include "daemon/privileges/system_call_filter.h"
 

@@ -4,7 +4,7 @@
 #include <linux/capability.h>
 #include <unistd.h>
 
-#include "daemon/identity/processes.h"
+#include "capture/identity/processes.h"
 #include "daemon/privileges/capabilities.h"
 
 namespace plimsoll {

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "base/log.h"
+#include "capture/identity/job_rules.h"
 #include "daemon/agent.h"
-#include "daemon/identity/job_rules.h"
-#include "daemon/identity/machine.h"
+#include "daemon/machine/machine.h"
 #include "daemon/privileges/capabilities.h"
 #include "daemon/probe.h"
 #include "daemon/service/service_notifier.h"

@@ -3,8 +3,8 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "bench/daemon/parts.h"
-#include "daemon/perf/cpu_list.h"
-#include "daemon/perf/sampler.h"
+#include "daemon/events/cpu_list.h"
+#include "daemon/sampling/sampler.h"
 
 namespace plimsoll::bench {
 namespace {

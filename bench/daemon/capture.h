@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "daemon/identity/binaries.h"
-#include "daemon/identity/image.h"
-#include "daemon/identity/processes.h"
-#include "daemon/perf/records.h"
+#include "capture/identity/binaries.h"
+#include "capture/identity/image.h"
+#include "capture/identity/processes.h"
+#include "capture/perf/records.h"
 
 namespace plimsoll::bench {
 

@@ -6,7 +6,7 @@
 #include "bench/daemon/parts.h"
 #include "bench/daemon/replayed_walk.h"
 #include "bench/harness/statistics.h"
-#include "daemon/profile/user_stacks.h"
+#include "capture/profile/user_stacks.h"
 
 namespace plimsoll::bench {
 namespace {

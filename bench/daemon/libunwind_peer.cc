@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "bench/daemon/parts.h"
-#include "daemon/unwind/registers.h"
-#include "daemon/unwind/stack_copy.h"
+#include "capture/unwind/registers.h"
+#include "capture/unwind/stack_copy.h"
 #include "elf/elf_file.h"
 
 // What libunwind's own readers of tables end in; exported for others, but declared in no header of its own.

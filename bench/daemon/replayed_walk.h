@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/daemon/capture.h"
-#include "daemon/unwind/walker.h"
+#include "capture/unwind/walker.h"
 
 namespace plimsoll::bench {
 

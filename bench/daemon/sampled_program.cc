@@ -11,9 +11,9 @@
 
 #include "bench/daemon/parts.h"
 #include "bench/harness/statistics.h"
-#include "daemon/perf/cpu_list.h"
-#include "daemon/perf/open_event.h"
-#include "daemon/perf/sampler.h"
+#include "daemon/events/cpu_list.h"
+#include "daemon/sampling/open_event.h"
+#include "daemon/sampling/sampler.h"
 
 namespace plimsoll::bench {
 namespace {

@@ -12,7 +12,7 @@
 #include "bench/harness/child.h"
 #include "bench/harness/scratch_folder.h"
 #include "bench/harness/statistics.h"
-#include "daemon/unwind/unwind_table.h"
+#include "capture/unwind/unwind_table.h"
 #include "elf/elf_file.h"
 #include "elf/loaded_image.h"
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "base/printable.h"
-#include "daemon/identity/cgroup_folder.h"
+#include "capture/identity/cgroup_folder.h"
 
 namespace plimsoll {
 namespace {

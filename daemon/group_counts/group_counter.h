@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/perf/event_type.h"
-#include "daemon/perf/records.h"
+#include "capture/perf/records.h"
+#include "daemon/events/event_type.h"
 
 namespace plimsoll {
 

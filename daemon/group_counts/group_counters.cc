@@ -6,7 +6,7 @@
 #include <cmath>
 #include <ranges>
 
-#include "daemon/identity/cgroup_folder.h"
+#include "capture/identity/cgroup_folder.h"
 
 namespace plimsoll {
 namespace {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "capture/identity/proc_fs.h"
+#include "capture/identity/workload_namer.h"
 #include "daemon/group_counts/group_choice.h"
 #include "daemon/group_counts/group_counter.h"
 #include "daemon/group_counts/group_totals.h"
-#include "daemon/identity/proc_fs.h"
-#include "daemon/identity/workload_namer.h"
-#include "daemon/profile/window_counts.h"
+#include "daemon/window_counts/window_counts.h"
 
 namespace plimsoll {
 

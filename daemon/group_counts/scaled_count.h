@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "daemon/perf/records.h"
+#include "capture/perf/records.h"
 
 namespace plimsoll {
 

@@ -3,7 +3,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "daemon/identity/processes.h"
+#include "capture/identity/processes.h"
 #include "formats/to_raw_profile.h"
 
 namespace plimsoll::scrape {

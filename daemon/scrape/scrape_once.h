@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "daemon/identity/machine.h"
+#include "daemon/machine/machine.h"
 
 namespace plimsoll::scrape {
 

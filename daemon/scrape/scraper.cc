@@ -6,9 +6,9 @@
 
 #include "base/random.h"
 #include "base/time.h"
-#include "daemon/identity/cgroup.h"
-#include "daemon/identity/processes.h"
-#include "daemon/identity/workload.h"
+#include "capture/identity/cgroup.h"
+#include "capture/identity/processes.h"
+#include "capture/identity/workload.h"
 #include "daemon/scrape/process_places.h"
 #include "daemon/scrape/socket_owner.h"
 #include "formats/event_meaning.h"

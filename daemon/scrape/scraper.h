@@ -6,10 +6,10 @@
 #include <string>
 
 #include "base/result.h"
+#include "capture/identity/binaries.h"
+#include "capture/identity/proc_fs.h"
+#include "capture/identity/workload_namer.h"
 #include "config/scrape_endpoint.h"
-#include "daemon/identity/binaries.h"
-#include "daemon/identity/proc_fs.h"
-#include "daemon/identity/workload_namer.h"
 #include "daemon/scrape/since_last.h"
 #include "daemon/scrape/start_of_counts.h"
 #include "http/client.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/identity/proc_fs.h"
+#include "capture/identity/proc_fs.h"
 
 namespace plimsoll::scrape {
 

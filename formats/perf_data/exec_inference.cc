@@ -1,6 +1,6 @@
 #include "formats/perf_data/exec_inference.h"
 
-#include "daemon/identity/workload.h"
+#include "capture/identity/workload.h"
 
 namespace plimsoll::perf_data {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/perf/records.h"
+#include "capture/perf/records.h"
 
 namespace plimsoll::perf_data {
 

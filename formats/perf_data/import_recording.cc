@@ -7,9 +7,9 @@
 
 #include "base/checksum.h"
 #include "base/time.h"
-#include "daemon/identity/safe_open.h"
-#include "daemon/profile/profile_builder.h"
-#include "daemon/profile/sample_assembly.h"
+#include "capture/identity/safe_open.h"
+#include "capture/profile/profile_builder.h"
+#include "capture/profile/sample_assembly.h"
 #include "formats/perf_data/event_names.h"
 #include "formats/perf_data/exec_inference.h"
 #include "formats/perf_data/header_build_ids.h"

@@ -1,4 +1,4 @@
-// A recording of perf (perf.data), as a raw profile: what the daemon would have sent of it, made by the daemon's own code.
+// A recording of perf (perf.data), as a raw profile: what the daemon would have sent of it, made by the same code (capture/).
 //
 //   auto file = open_recording(path);
 //   auto imported = import_recording(file->reader, {.content_id = file->content_id, ...});
@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "daemon/identity/kernel.h"
+#include "capture/identity/kernel.h"
 #include "formats/perf_data/block_reader.h"
 #include "formats/perf_data/event_tally.h"
 #include "formats/perf_data/limits.h"

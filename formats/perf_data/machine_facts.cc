@@ -1,6 +1,6 @@
 #include "formats/perf_data/machine_facts.h"
 
-#include "daemon/platform/generation.h"
+#include "capture/platform/generation.h"
 
 namespace plimsoll::perf_data {
 namespace {

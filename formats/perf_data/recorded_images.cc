@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "base/time.h"
-#include "daemon/identity/safe_open.h"
+#include "capture/identity/safe_open.h"
 #include "elf/build_id.h"
 
 namespace plimsoll::perf_data {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/identity/image.h"
+#include "capture/identity/image.h"
 
 namespace plimsoll::perf_data {
 

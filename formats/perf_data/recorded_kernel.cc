@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "daemon/identity/processes.h"
-#include "daemon/identity/workload.h"
+#include "capture/identity/processes.h"
+#include "capture/identity/workload.h"
 
 namespace plimsoll::perf_data {
 namespace {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "daemon/identity/kernel.h"
+#include "capture/identity/kernel.h"
 #include "formats/perf_data/header_build_ids.h"
 #include "formats/perf_data/limits.h"
 #include "formats/perf_data/metadata.h"

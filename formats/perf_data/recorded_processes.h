@@ -1,7 +1,7 @@
 // What is known of a recording's processes besides its records: nothing.
 #pragma once
 
-#include "daemon/identity/proc_fs.h"
+#include "capture/identity/proc_fs.h"
 
 namespace plimsoll::perf_data {
 

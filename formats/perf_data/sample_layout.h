@@ -10,7 +10,7 @@
 
 #include "base/byte_reader.h"
 #include "base/result.h"
-#include "daemon/perf/records.h"
+#include "capture/perf/records.h"
 #include "formats/perf_data/metadata.h"
 
 namespace plimsoll::perf_data {

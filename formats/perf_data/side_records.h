@@ -7,7 +7,7 @@
 
 #include "base/byte_reader.h"
 #include "base/result.h"
-#include "daemon/perf/records.h"
+#include "capture/perf/records.h"
 #include "formats/perf_data/sample_layout.h"
 
 namespace plimsoll::perf_data {

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "base/time.h"
-#include "daemon/identity/census.h"
+#include "daemon/machine/census.h"
 #include "proto/profile_codec.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/quota_group.h"

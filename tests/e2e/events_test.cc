@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "base/file.h"
-#include "daemon/perf/event_catalogue.h"
-#include "daemon/perf/tracepoints.h"
+#include "daemon/events/event_catalogue.h"
+#include "daemon/events/tracepoints.h"
 #include "proto/profile_codec.h"
 #include "tests/e2e/program.h"
 

@@ -18,9 +18,9 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "capture/identity/cgroup_folder.h"
+#include "capture/identity/cgroup_table.h"
 #include "daemon/exact_counts.h"
-#include "daemon/identity/cgroup_folder.h"
-#include "daemon/identity/cgroup_table.h"
 #include "proto/profile_codec.h"
 #include "tests/e2e/fleet.h"
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "base/time.h"
-#include "daemon/perf/cpu_list.h"
+#include "daemon/events/cpu_list.h"
 #include "tests/e2e/program.h"
 
 namespace plimsoll::testing {

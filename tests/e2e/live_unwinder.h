@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/identity/processes.h"
-#include "daemon/perf/sampler.h"
-#include "daemon/profile/user_stacks.h"
+#include "capture/identity/processes.h"
+#include "capture/profile/user_stacks.h"
+#include "daemon/sampling/sampler.h"
 
 namespace plimsoll::testing {
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "daemon/identity/proc_fs.h"
+#include "capture/identity/proc_fs.h"
 #include "tests/e2e/program.h"
 
 namespace plimsoll::testing {

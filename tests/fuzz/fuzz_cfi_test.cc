@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "daemon/unwind/walker.h"
+#include "capture/unwind/walker.h"
 #include "elf/loaded_image.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"

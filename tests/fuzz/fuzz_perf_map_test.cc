@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/identity/perf_map.h"
+#include "daemon/jit/perf_map.h"
 #include "tests/fuzz/mutate.h"
 
 namespace plimsoll::identity {

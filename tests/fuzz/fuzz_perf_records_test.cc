@@ -1,11 +1,11 @@
 // Damaged records of the kernel's ring buffers: a record is decoded from its own bytes, or refused with a reason.
 #include <gtest/gtest.h>
 
-#include "daemon/perf/records.h"
-#include "daemon/perf/ring_buffer.h"
+#include "capture/perf/records.h"
+#include "daemon/sampling/ring_buffer.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"
-#include "tests/unit/daemon/perf_records.h"
+#include "tests/unit/capture/perf/perf_records.h"
 
 namespace plimsoll::perf {
 namespace {

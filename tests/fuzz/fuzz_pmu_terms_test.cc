@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "daemon/perf/event_names.h"
-#include "daemon/perf/pmu_terms.h"
+#include "daemon/events/event_names.h"
+#include "daemon/events/pmu_terms.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/profile/user_stacks.h"
+#include "capture/profile/user_stacks.h"
 
 namespace plimsoll::fuzz {
 

@@ -1,4 +1,4 @@
-#include "daemon/identity/census.h"
+#include "daemon/machine/census.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 #include "tests/temporary_directory.h"
-#include "tests/unit/daemon/fake_proc.h"
+#include "tests/unit/capture/identity/fake_proc.h"
 
 namespace plimsoll::identity {
 namespace {

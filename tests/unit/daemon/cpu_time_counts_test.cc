@@ -1,5 +1,5 @@
 // CPU time of instances between the two ends of a window.
-#include "daemon/profile/cpu_time_counts.h"
+#include "daemon/window_counts/cpu_time_counts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <map>
 
 #include "tests/temporary_directory.h"
-#include "tests/unit/daemon/fake_proc.h"
+#include "tests/unit/capture/identity/fake_proc.h"
 
 namespace plimsoll {
 namespace {

@@ -1,9 +1,9 @@
-#include "daemon/perf/event_catalogue.h"
+#include "daemon/events/event_catalogue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/perf/pmu_terms.h"
+#include "daemon/events/pmu_terms.h"
 #include "tests/unit/daemon/fake_machines.h"
 
 namespace plimsoll::perf {

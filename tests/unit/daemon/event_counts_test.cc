@@ -1,4 +1,4 @@
-#include "daemon/perf/event_counts.h"
+#include "daemon/sampling/event_counts.h"
 
 #include <gtest/gtest.h>
 

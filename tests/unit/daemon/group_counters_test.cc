@@ -8,8 +8,8 @@
 #include <set>
 
 #include "proto/profile_codec.h"
+#include "tests/unit/capture/identity/fake_proc.h"
 #include "tests/unit/daemon/fake_groups.h"
-#include "tests/unit/daemon/fake_proc.h"
 
 namespace plimsoll {
 namespace {

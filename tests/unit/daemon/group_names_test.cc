@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/identity/census.h"
-#include "daemon/identity/processes.h"
+#include "capture/identity/processes.h"
+#include "daemon/machine/census.h"
 #include "tests/temporary_directory.h"
-#include "tests/unit/daemon/container_ids.h"
-#include "tests/unit/daemon/fake_proc.h"
-#include "tests/unit/daemon/no_images.h"
+#include "tests/unit/capture/identity/container_ids.h"
+#include "tests/unit/capture/identity/fake_proc.h"
+#include "tests/unit/capture/identity/no_images.h"
 
 namespace plimsoll::identity {
 namespace {

@@ -1,10 +1,10 @@
-#include "daemon/jit_names.h"
+#include "daemon/jit/jit_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "tests/unit/daemon/fake_proc.h"
+#include "tests/unit/capture/identity/fake_proc.h"
 
 namespace plimsoll {
 namespace {

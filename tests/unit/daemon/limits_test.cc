@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/result.h"
-#include "daemon/perf/event_config.h"
+#include "daemon/sampling/event_config.h"
 
 namespace plimsoll {
 namespace {

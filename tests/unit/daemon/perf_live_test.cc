@@ -9,9 +9,9 @@
 #include <algorithm>
 
 #include "base/time.h"
-#include "daemon/perf/cpu_list.h"
-#include "daemon/perf/open_event.h"
-#include "daemon/perf/sampler.h"
+#include "daemon/events/cpu_list.h"
+#include "daemon/sampling/open_event.h"
+#include "daemon/sampling/sampler.h"
 
 namespace plimsoll::perf {
 namespace {

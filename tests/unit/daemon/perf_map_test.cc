@@ -1,4 +1,4 @@
-#include "daemon/identity/perf_map.h"
+#include "daemon/jit/perf_map.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <random>
 
 #include "base/unique_fd.h"
-#include "daemon/identity/safe_open.h"
-#include "tests/unit/daemon/fake_proc.h"
+#include "capture/identity/safe_open.h"
+#include "tests/unit/capture/identity/fake_proc.h"
 
 namespace plimsoll::identity {
 namespace {

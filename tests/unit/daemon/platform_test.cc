@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "daemon/identity/machine.h"
-#include "daemon/platform/generation.h"
+#include "capture/platform/generation.h"
+#include "daemon/machine/machine.h"
 #include "tests/unit/daemon/fake_machines.h"
 
 namespace plimsoll::platform {

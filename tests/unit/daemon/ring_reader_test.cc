@@ -1,4 +1,4 @@
-#include "daemon/perf/ring_reader.h"
+#include "daemon/sampling/ring_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/byte_reader.h"
+#include "tests/unit/capture/perf/perf_records.h"
 #include "tests/unit/daemon/fake_ring.h"
-#include "tests/unit/daemon/perf_records.h"
 
 namespace plimsoll::perf {
 namespace {

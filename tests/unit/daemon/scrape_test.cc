@@ -7,7 +7,7 @@
 #include "daemon/scrape/socket_owner.h"
 #include "daemon/scrape/start_of_counts.h"
 #include "formats/read_profile.h"
-#include "tests/unit/daemon/fake_proc.h"
+#include "tests/unit/capture/identity/fake_proc.h"
 #include "tests/unit/formats/profile_text.h"
 
 namespace plimsoll::scrape {

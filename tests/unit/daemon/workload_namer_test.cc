@@ -1,5 +1,5 @@
 // Rules at work: profiles and the census call processes alike, and nothing of an environment leaves but what is listed.
-#include "daemon/identity/workload_namer.h"
+#include "capture/identity/workload_namer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,11 +9,11 @@
 #include <fstream>
 
 #include "base/time.h"
-#include "daemon/identity/census.h"
-#include "daemon/profile/profile_builder.h"
+#include "capture/profile/profile_builder.h"
+#include "daemon/machine/census.h"
 #include "tests/temporary_directory.h"
-#include "tests/unit/daemon/fake_proc.h"
-#include "tests/unit/daemon/profile_text.h"
+#include "tests/unit/capture/identity/fake_proc.h"
+#include "tests/unit/capture/profile/profile_text.h"
 
 namespace plimsoll::identity {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "formats/perf_data/import_recording.h"
 #include "proto/profile_codec.h"
-#include "tests/unit/daemon/profile_text.h"
+#include "tests/unit/capture/profile/profile_text.h"
 #include "tests/unit/formats/perf_data/recording_bytes.h"
 
 namespace plimsoll::perf_data {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/unit/daemon/perf_records.h"
+#include "tests/unit/capture/perf/perf_records.h"
 
 namespace plimsoll::perf_data {
 
