@@ -1,92 +1,87 @@
 #include "cli/assign.h"
 
-#include <map>
+#include <utility>
 
 #include "cli/fleet_tables.h"
 #include "cli/views/terminal.h"
-#include "query/table/values.h"
+#include "query/placement/measured/measured_pairs.h"
 
 namespace plimsoll::cli {
 namespace {
 
-struct AssignTexts {
-  std::string costs;
-  std::string jobs;
-  std::string platforms;
-  std::string today;
+constexpr const char* kMeasured = "what was measured";
+
+struct AssignInput {
+  query::PlacementTables tables;
   std::vector<std::string> notes;  // of what was asked
 };
 
-// Of each job, all that it does on any platform.
-Result<query::Table> loads_by_job(const query::Table& pairs) {
-  const auto job = query::find_column(pairs, "job");
-  const auto load = query::find_column(pairs, "load");
-  if (!job || !load) {
-    return propagate(!job ? job : load);
+// No pairs where the files give all that is needed.
+Result<query::MeasuredPairs> ask_measured(const AssignOptions& options) {
+  if (is_named(options.measured.source)) {
+    const auto table = ask_table("measured-pairs", options.measured);
+    return table ? query::measured_pairs_in(*table) : propagate(table);
   }
-  std::map<std::string, double> loads;
-  for (const auto& row : pairs.rows) {
-    const auto of_pair = query::number_in(row[*load]);
-    if (!of_pair) {
-      return fail(ErrorCode::kCorrupt, "the measured load of {} is not a number", query::text_in(row[*job]));
-    }
-    loads[query::text_in(row[*job])] += *of_pair;
+  if (!options.measured.parameters.empty()) {
+    return with_hint(
+        fail(ErrorCode::kInvalid, "filters do not apply to --costs and --jobs, which are tables"),
+        "give --data or --server, or remove the filters");
   }
-  query::Table table;
-  table.columns = {{"job", ""}, {"load", "count/s"}};
-  for (const auto& [name, sum] : loads) {
-    table.rows.push_back({name, sum});
+  if (options.costs.empty() || options.jobs.empty()) {
+    return with_hint(fail(ErrorCode::kInvalid, "missing --costs and --jobs"),
+                     "give both, or --data DIR or --server ADDR to measure them");
   }
-  return table;
+  return query::MeasuredPairs();
 }
 
-// What no file gives.
-Status add_measured(const AssignOptions& options, AssignTexts& texts) {
-  if (!is_named(options.measured.source)) {
-    if (!options.measured.parameters.empty()) {
-      return with_hint(
-          fail(ErrorCode::kInvalid, "filters do not apply to --costs and --jobs, which are tables"),
-          "give --data or --server, or remove the filters");
+// A table of a file, by its reader.
+template <typename Read>
+auto from_file(const std::string& path, const Read& read) -> decltype(read(query::NamedText())) {
+  const auto text = read_table_file(path);
+  return text ? read(query::NamedText{path, *text}) : propagate(text);
+}
+
+Status add_today(const AssignOptions& options, const query::MeasuredPairs& measured, AssignInput& input) {
+  if (!options.today.empty()) {
+    auto today = from_file(options.today, query::read_today);
+    if (!today) {
+      return propagate(today);
     }
-    return options.costs.empty() || options.jobs.empty()
-               ? with_hint(fail(ErrorCode::kInvalid, "missing --costs and --jobs"),
-                           "give both, or --data DIR or --server ADDR to measure them")
-               : Status();
-  }
-  const auto pairs = ask_table("measured-pairs", options.measured);
-  if (!pairs) {
-    return propagate(pairs);
-  }
-  texts.notes = pairs->notes;
-  texts.costs = options.costs.empty() ? query::to_csv(*pairs) : texts.costs;
-  if (options.jobs.empty()) {
-    const auto loads = loads_by_job(*pairs);
-    if (!loads) {
-      return propagate(loads);
-    }
-    texts.jobs = query::to_csv(*loads);
-    texts.today = options.today.empty() ? query::to_csv(*pairs) : texts.today;
+    input.tables.today = std::move(*today);
+  } else if (options.jobs.empty()) {
+    input.tables.today = query::today_of(measured, kMeasured);
   }
   return {};
 }
 
-Result<AssignTexts> read_texts(const AssignOptions& options) {
-  AssignTexts texts;
-  for (const auto& [path, text] :
-       {std::pair(&options.costs, &texts.costs), std::pair(&options.jobs, &texts.jobs),
-        std::pair(&options.platforms, &texts.platforms), std::pair(&options.today, &texts.today)}) {
-    auto read = path->empty() ? Result<std::string>() : read_table_file(*path);
-    if (!read) {
-      return propagate(read);
-    }
-    *text = std::move(*read);
+Result<AssignInput> read_input(const AssignOptions& options) {
+  const auto measured = ask_measured(options);
+  if (!measured) {
+    return propagate(measured);
   }
-  auto added = add_measured(options, texts);
-  return added ? Result<AssignTexts>(std::move(texts)) : propagate(added);
-}
-
-std::string name_or_measured(const std::string& path) {
-  return path.empty() ? "what was measured" : path;
+  auto costs = options.costs.empty() ? Result<query::CostTable>(query::costs_of(*measured, kMeasured))
+                                     : from_file(options.costs, query::read_costs);
+  if (!costs) {
+    return propagate(costs);
+  }
+  auto jobs = options.jobs.empty() ? Result<query::LoadTable>(query::loads_of(*measured, kMeasured))
+                                   : from_file(options.jobs, query::read_loads);
+  if (!jobs) {
+    return propagate(jobs);
+  }
+  auto platforms = from_file(options.platforms, [unit = costs->unit](const query::NamedText& text) {
+    return query::read_capacities(text, unit);
+  });
+  if (!platforms) {
+    return propagate(platforms);
+  }
+  AssignInput input{
+      .tables = {.costs = std::move(*costs), .jobs = std::move(*jobs), .platforms = std::move(*platforms)},
+      .notes = measured->notes};
+  if (auto added = add_today(options, *measured, input); !added) {
+    return propagate(added);
+  }
+  return input;
 }
 
 }  // namespace
@@ -101,19 +96,13 @@ Status run_assign(const AssignOptions& options) {
     return with_hint(fail(ErrorCode::kInvalid, "--platforms FILE is required"),
                      "the file has the columns platform, capacity");
   }
-  const auto texts = read_texts(options);
-  if (!texts) {
-    return propagate(texts);
+  auto input = read_input(options);
+  if (!input) {
+    return propagate(input);
   }
-  query::PlacementRequest request{.texts = {.costs = {name_or_measured(options.costs), texts->costs},
-                                            .jobs = {name_or_measured(options.jobs), texts->jobs},
-                                            .platforms = {options.platforms, texts->platforms}},
-                                  .max_unknown_cost = options.max_unknown_cost,
-                                  .rows = options.rows};
-  if (!texts->today.empty()) {
-    request.texts.today = {name_or_measured(options.today), texts->today};
-  }
-  return print(query::placement_table(request), options.form, texts->notes);
+  const query::PlacementRequest request{
+      .tables = std::move(input->tables), .max_unknown_cost = options.max_unknown_cost, .rows = options.rows};
+  return print(query::placement_table(request), options.form, input->notes);
 }
 
 }  // namespace plimsoll::cli

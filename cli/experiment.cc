@@ -87,13 +87,12 @@ Result<query::Arm> ask_arm(const ExperimentOptions& options, const config::Exper
   }
   asked.parameters.emplace_back("ratio", config.ratio);
   asked.parameters.emplace_back("limit", "100000000");
-  const auto table = ask_table("observations", asked);
-  return table ? query::arm_of(*table) : propagate(table);
+  const auto observations = ask_observations(asked);
+  return observations ? Result<query::Arm>(query::arm_of(*observations)) : propagate(observations);
 }
 
 Result<std::vector<query::JobQuota>> ask_quotas(const ExperimentOptions& options) {
-  const auto text = read_jobs_table(options.jobs, options.source);
-  return text ? query::read_job_quotas(*text) : propagate(text);
+  return read_quotas(options.jobs, options.source);
 }
 
 struct Arms {

@@ -11,25 +11,38 @@ namespace {
 // Ten million jobs.
 constexpr size_t kMaxTableBytes = size_t{1} << 30;
 
-// The notes go with the text: what was left out of a table must not be lost.
-Result<TableTexts> from_rows(const FleetTables& tables) {
-  const auto observations = ask_table("observations", tables.rows);
-  return observations
-             ? Result<TableTexts>(TableTexts{
-                   .performance = query::to_csv(*observations), .jobs = {}, .notes = observations->notes})
-             : propagate(observations);
+// The notes go with it: what was left out must not be lost.
+Result<FleetInput> from_rows(const FleetTables& tables) {
+  const auto observations = ask_observations(tables.rows);
+  return observations ? Result<FleetInput>(FleetInput{
+                            .fleet = {.performance = query::performance_of(*observations), .jobs = {}},
+                            .notes = observations->notes})
+                      : propagate(observations);
 }
 
-Result<TableTexts> from_file(const FleetTables& tables) {
+Result<FleetInput> from_file(const FleetTables& tables) {
   if (!tables.rows.parameters.empty()) {
     return with_hint(
         fail(ErrorCode::kInvalid, "filters and --ratio do not apply to --performance, which is a table"),
         "use --data or --server, or remove the filters");
   }
-  auto performance = read_table_file(tables.performance);
-  return performance
-             ? Result<TableTexts>(TableTexts{.performance = std::move(*performance), .jobs = {}, .notes = {}})
-             : propagate(performance);
+  const auto text = read_table_file(tables.performance);
+  if (!text) {
+    return propagate(text);
+  }
+  auto performance = query::read_performance(*text);
+  return performance ? Result<FleetInput>(FleetInput{
+                           .fleet = {.performance = std::move(*performance), .jobs = {}}, .notes = {}})
+                     : propagate(performance, "the table of performance");
+}
+
+Result<std::vector<query::JobQuota>> quotas_from_file(const std::string& path) {
+  const auto text = read_table_file(path);
+  if (!text) {
+    return propagate(text);
+  }
+  auto quotas = query::read_job_quotas(*text);
+  return quotas ? std::move(quotas) : propagate(quotas, "the table of jobs");
 }
 
 }  // namespace
@@ -39,9 +52,14 @@ Result<std::string> read_table_file(const std::string& path) {
   return text ? std::move(text) : propagate(text, "reading a table");
 }
 
-Result<std::string> read_jobs_table(const std::string& path, const AnswerSource& source) {
+Result<query::Observations> ask_observations(const TableOptions& asked) {
+  const auto table = ask_table("observations", asked);
+  return table ? query::observations_in(*table) : propagate(table);
+}
+
+Result<std::vector<query::JobQuota>> read_quotas(const std::string& path, const AnswerSource& source) {
   if (!path.empty()) {
-    return read_table_file(path);
+    return quotas_from_file(path);
   }
   if (!is_named(source)) {
     return with_hint(fail(ErrorCode::kInvalid, "CPU quotas of jobs are missing"),
@@ -59,7 +77,8 @@ Result<std::string> read_jobs_table(const std::string& path, const AnswerSource&
                           jobs->notes.empty() ? "no daemon has reported one" : jobs->notes.front()),
                      "give quotas with --jobs FILE");
   }
-  return query::to_csv(*jobs);
+  auto quotas = query::job_quotas_in(*jobs);
+  return quotas ? std::move(quotas) : propagate(quotas, "the table of jobs");
 }
 
 void add_fleet_tables(CLI::App& command, FleetTables& tables) {
@@ -82,22 +101,22 @@ void add_fleet_tables(CLI::App& command, FleetTables& tables) {
   command.get_option("--performance")->excludes("--data")->excludes("--server");
 }
 
-Result<TableTexts> read_fleet_tables(const FleetTables& tables) {
+Result<FleetInput> read_fleet_tables(const FleetTables& tables) {
   const AnswerSource& source = tables.rows.source;
   if (tables.performance.empty() && !is_named(source)) {
     return with_hint(fail(ErrorCode::kInvalid, "performance data is missing"),
                      "give --performance FILE and --jobs FILE, --data DIR, or --server ADDR");
   }
-  auto texts = tables.performance.empty() ? from_rows(tables) : from_file(tables);
-  if (!texts) {
-    return propagate(texts);
+  auto input = tables.performance.empty() ? from_rows(tables) : from_file(tables);
+  if (!input) {
+    return input;
   }
-  auto jobs = read_jobs_table(tables.jobs, source);
-  if (!jobs) {
-    return propagate(jobs);
+  auto quotas = read_quotas(tables.jobs, source);
+  if (!quotas) {
+    return propagate(quotas);
   }
-  texts->jobs = std::move(*jobs);
-  return texts;
+  input->fleet.jobs = std::move(*quotas);
+  return input;
 }
 
 }  // namespace plimsoll::cli

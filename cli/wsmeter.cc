@@ -31,38 +31,47 @@ Status run_wsmeter_plan(const WsmeterPlanOptions& options) {
   if (!text) {
     return propagate(text);
   }
-  const auto table =
-      options.is_curve ? query::curve_table(*text, request) : query::plan_table(*text, request);
-  if (!table) {
-    return propagate(table, "{}", options.table);
+  if (!options.is_curve) {
+    const auto table = query::plan_table(*text, request);
+    return table ? print(table, options.form) : propagate(table, "{}", options.table);
   }
+  const auto curve = query::margin_curve(*text, request);
+  if (!curve) {
+    return propagate(curve, "{}", options.table);
+  }
+  const query::Table table = query::table_of(*curve);
   return options.svg.empty() ? print(table, options.form)
-                             : print_with_plot(*table, query::curve_plot(*table), options.svg, options.form);
+                             : print_with_plot(table, query::curve_plot(*curve), options.svg, options.form);
 }
 
 Status run_wsmeter_baseline(const WsmeterBaselineOptions& options) {
-  const auto texts = read_fleet_tables(options.tables);
-  const auto table =
-      texts ? query::baseline_table(texts->performance, texts->jobs, options.request) : propagate(texts);
-  return !table || options.svg.empty()
-             ? print(table, options.form, texts ? texts->notes : std::vector<std::string>())
-             : print_with_plot(*table, query::coverage_plot(*table), options.svg, options.form, texts->notes);
+  const auto input = read_fleet_tables(options.tables);
+  const auto baseline = input ? query::baseline_of(input->fleet, options.request) : propagate(input);
+  if (!baseline) {
+    return propagate(baseline);
+  }
+  const query::Table table = query::table_of(*baseline);
+  return options.svg.empty() ? print(table, options.form, input->notes)
+                             : print_with_plot(table, query::coverage_plot(*baseline), options.svg,
+                                               options.form, input->notes);
 }
 
 Status run_wsmeter_evaluate(const WsmeterEvaluateOptions& options) {
-  const auto texts = read_fleet_tables(options.tables);
-  if (!texts) {
-    return propagate(texts);
+  const auto input = read_fleet_tables(options.tables);
+  if (!input) {
+    return propagate(input);
   }
-  query::EvaluationTables tables{.performance = texts->performance, .jobs = texts->jobs, .test = {}};
-  const auto test = options.test.empty() ? Result<std::string>() : read_table_file(options.test);
-  if (!test) {
-    return propagate(test);
+  if (options.test.empty()) {
+    return print(query::evaluation_table(input->fleet, nullptr, options.request), options.form, input->notes);
   }
-  if (!options.test.empty()) {
-    tables.test = *test;
+  const auto text = read_table_file(options.test);
+  if (!text) {
+    return propagate(text);
   }
-  return print(query::evaluation_table(tables, options.request), options.form, texts->notes);
+  const auto test = query::read_performance(*text);
+  return test ? print(query::evaluation_table(input->fleet, &*test, options.request), options.form,
+                      input->notes)
+              : propagate(test, "the table of test observations");
 }
 
 Status run_wsmeter_validate(const WsmeterValidateOptions& options) {
@@ -72,17 +81,15 @@ Status run_wsmeter_validate(const WsmeterValidateOptions& options) {
   query::ValidationRequest request = options.request;
   request.goal.effect = options.detect > 0 ? options.detect : options.margin;
   request.goal.power = options.detect > 0 ? options.power : 0.5;
-  const auto texts = read_fleet_tables(options.tables);
-  return texts ? print(query::validation_table(texts->performance, texts->jobs, request), options.form,
-                       texts->notes)
-               : propagate(texts);
+  const auto input = read_fleet_tables(options.tables);
+  return input ? print(query::validation_table(input->fleet, request), options.form, input->notes)
+               : propagate(input);
 }
 
 Status run_wsmeter_cluster(const WsmeterClusterOptions& options) {
-  const auto texts = read_fleet_tables(options.tables);
-  return texts ? print(query::cluster_table(texts->performance, texts->jobs, options.request), options.form,
-                       texts->notes)
-               : propagate(texts);
+  const auto input = read_fleet_tables(options.tables);
+  return input ? print(query::cluster_table(input->fleet, options.request), options.form, input->notes)
+               : propagate(input);
 }
 
 }  // namespace plimsoll::cli

@@ -27,9 +27,6 @@
 
 namespace plimsoll::query {
 
-// What one CPU can do, where costs are CPU-nanoseconds.
-inline constexpr double kCpuNsPerSecond = 1e9;
-
 // A job on a platform, where its cost is known.
 struct Pair {
   uint32_t job = 0;

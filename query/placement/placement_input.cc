@@ -4,26 +4,45 @@
 #include <cmath>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
-
-#include "query/placement/named_rows.h"
 
 namespace plimsoll::query {
 namespace {
 
-using Row = formats::CsvTable::Row;
-
 // By how much of a job's load today's may differ from it.
 constexpr double kLoadTolerance = 1e-6;
 
-class Reader {
+// Numbers for names, in the order in which they came.
+class Names {
  public:
-  Reader(const PlacementTexts& texts, std::optional<double> max_unknown_cost)
-      : texts_(texts), max_unknown_cost_(max_unknown_cost) {}
+  // False: it has one already.
+  bool add(const std::string& name) {
+    const bool is_new = numbers_.try_emplace(name, static_cast<uint32_t>(names_.size())).second;
+    if (is_new) {
+      names_.push_back(name);
+    }
+    return is_new;
+  }
+  std::optional<uint32_t> find(const std::string& name) const {
+    const auto found = numbers_.find(name);
+    return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+  }
+  const std::vector<std::string>& all() const { return names_; }
 
-  Result<PlacementInput> read() {
-    for (const auto step :
-         {&Reader::read_unit, &Reader::read_jobs, &Reader::read_platforms, &Reader::read_costs}) {
+ private:
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, uint32_t> numbers_;
+};
+
+class InputMaker {
+ public:
+  InputMaker(const PlacementTables& tables, std::optional<double> max_unknown_cost)
+      : tables_(tables), max_unknown_cost_(max_unknown_cost) {}
+
+  Result<PlacementInput> make() {
+    input_.unit = tables_.costs.unit;
+    for (const auto step : {&InputMaker::add_jobs, &InputMaker::add_platforms, &InputMaker::add_costs}) {
       if (auto done = (this->*step)(); !done) {
         return propagate(done);
       }
@@ -35,39 +54,15 @@ class Reader {
   }
 
  private:
-  Status read_unit() {
-    auto costs = NamedRows::read(texts_.costs, {"job", "platform"});
-    if (!costs) {
-      return propagate(costs);
-    }
-    costs_ = std::move(*costs);
-    if (costs_.has("cpi") == costs_.has("ns_per_instruction")) {
-      return with_hint(
-          fail(ErrorCode::kInvalid, "{}: a column cpi or ns_per_instruction is required", texts_.costs.name),
-          "use cpi if all platforms have the same clock rate, else ns_per_instruction");
-    }
-    input_.unit = costs_.has("cpi") ? CostUnit::kCycles : CostUnit::kNanoseconds;
-    return {};
-  }
-
-  Status read_jobs() {
-    const auto rows = NamedRows::read(texts_.jobs, {"job", "load"});
-    if (!rows) {
-      return propagate(rows);
-    }
-    for (const Row& row : rows->rows()) {
-      const auto load = rows->number(row, "load");
-      if (!load) {
-        return propagate(load);
+  Status add_jobs() {
+    const LoadTable& table = tables_.jobs;
+    for (const LoadTable::Row& row : table.rows) {
+      if (idle_.contains(row.job) || jobs_.find(row.job).has_value()) {
+        return repeated(table.name, row.line, "job", row.job);
       }
-      const std::string& job = rows->text(row, "job");
-      if (idle_.contains(job) || jobs_.find(job).has_value()) {
-        return repeated(texts_.jobs, row, "job", job);
-      }
-      add_job(job, *load);
+      add_job(row.job, row.load);
     }
-    return jobs_.all().empty() ? fail(ErrorCode::kInvalid, "{}: no job has a load", texts_.jobs.name)
-                               : Status();
+    return jobs_.all().empty() ? fail(ErrorCode::kInvalid, "{}: no job has a load", table.name) : Status();
   }
 
   void add_job(const std::string& job, double load) {
@@ -80,69 +75,33 @@ class Reader {
     }
   }
 
-  Status read_platforms() {
-    const auto rows = NamedRows::read(texts_.platforms, {"platform"});
-    if (!rows) {
-      return propagate(rows);
-    }
-    const bool has_cpus = rows->has("cpus");
-    if (has_cpus == rows->has("capacity") || (has_cpus && input_.unit == CostUnit::kCycles)) {
-      return with_hint(fail(ErrorCode::kInvalid, "{}: a column capacity is required", texts_.platforms.name),
-                       "capacity has the unit of cost x load: cycles per second with cpi (CPUs x clock "
-                       "rate), CPU-nanoseconds per second with ns_per_instruction, where a column cpus (1e9 "
-                       "per CPU) may be given instead");
-    }
-    const double factor = has_cpus ? kCpuNsPerSecond : 1;
-    for (const Row& row : rows->rows()) {
-      const auto capacity = rows->positive(row, has_cpus ? "cpus" : "capacity");
-      if (!capacity) {
-        return propagate(capacity);
+  Status add_platforms() {
+    for (const CapacityTable::Row& row : tables_.platforms.rows) {
+      if (!platforms_.add(row.platform)) {
+        return repeated(tables_.platforms.name, row.line, "platform", row.platform);
       }
-      if (!platforms_.add(rows->text(row, "platform"))) {
-        return repeated(texts_.platforms, row, "platform", rows->text(row, "platform"));
-      }
-      input_.problem.capacities.push_back(*capacity * factor);
+      input_.problem.capacities.push_back(row.capacity);
     }
     return {};
   }
 
-  Status read_costs() {
-    for (const Row& row : costs_.rows()) {
-      const std::string& job = costs_.text(row, "job");
-      const auto number = jobs_.find(job);
-      const auto platform = platforms_.find(costs_.text(row, "platform"));
+  Status add_costs() {
+    for (const CostTable::Row& row : tables_.costs.rows) {
+      const auto number = jobs_.find(row.job);
+      const auto platform = platforms_.find(row.platform);
       if (!platform) {
-        return unknown(row, "platform", costs_.text(row, "platform"), texts_.platforms);
+        return unknown(row, "platform", row.platform, tables_.platforms.name);
       }
-      if (!number && !idle_.contains(job)) {
-        return unknown(row, "job", job, texts_.jobs);
-      }
-      const auto pair = read_pair(row, number.value_or(0), *platform);
-      if (!pair) {
-        return propagate(pair);
+      if (!number && !idle_.contains(row.job)) {
+        return unknown(row, "job", row.job, tables_.jobs.name);
       }
       if (number) {
-        input_.problem.pairs.push_back(*pair);
+        input_.problem.pairs.push_back(
+            {.job = *number, .platform = *platform, .cost = row.cost, .margin = row.margin});
         lines_.push_back(row.line);
       }
     }
     return check_repeated_pairs();
-  }
-
-  Result<Pair> read_pair(const Row& row, uint32_t job, uint32_t platform) const {
-    const auto cost = costs_.positive(row, input_.unit == CostUnit::kCycles ? "cpi" : "ns_per_instruction");
-    if (!cost) {
-      return propagate(cost);
-    }
-    Pair pair{.job = job, .platform = platform, .cost = *cost};
-    if (costs_.has("margin") && !costs_.text(row, "margin").empty()) {
-      const auto margin = costs_.number(row, "margin");
-      if (!margin) {
-        return propagate(margin);
-      }
-      pair.margin = *margin;
-    }
-    return pair;
   }
 
   Status check_repeated_pairs() const {
@@ -151,22 +110,21 @@ class Reader {
       const Pair& pair = input_.problem.pairs[i];
       if (!seen.insert(uint64_t{pair.job} << 32U | pair.platform).second) {
         return fail(ErrorCode::kInvalid, "{}: line {}: job \"{}\" on platform \"{}\" has a cost already",
-                    texts_.costs.name, lines_[i], jobs_.all()[pair.job], platforms_.all()[pair.platform]);
+                    tables_.costs.name, lines_[i], jobs_.all()[pair.job], platforms_.all()[pair.platform]);
       }
     }
     return {};
   }
 
-  static std::unexpected<Error> repeated(const NamedText& text, const Row& row, std::string_view what,
+  static std::unexpected<Error> repeated(const std::string& table, uint64_t line, std::string_view what,
                                          const std::string& name) {
-    return fail(ErrorCode::kInvalid, "{}: line {}: {} \"{}\" has a row already", text.name, row.line, what,
-                name);
+    return fail(ErrorCode::kInvalid, "{}: line {}: {} \"{}\" has a row already", table, line, what, name);
   }
 
-  std::unexpected<Error> unknown(const Row& row, std::string_view what, const std::string& name,
-                                 const NamedText& where) const {
-    return fail(ErrorCode::kInvalid, "{}: line {}: {} \"{}\" is not in {}", texts_.costs.name, row.line, what,
-                name, where.name);
+  std::unexpected<Error> unknown(const CostTable::Row& row, std::string_view what, const std::string& name,
+                                 const std::string& where) const {
+    return fail(ErrorCode::kInvalid, "{}: line {}: {} \"{}\" is not in {}", tables_.costs.name, row.line,
+                what, name, where);
   }
 
   // Pairs in order, with those that are bounded.
@@ -203,9 +161,8 @@ class Reader {
     }
   }
 
-  const PlacementTexts& texts_;
+  const PlacementTables& tables_;
   const std::optional<double> max_unknown_cost_;
-  NamedRows costs_;
   Names jobs_;
   Names platforms_;
   std::unordered_set<std::string> idle_;
@@ -221,12 +178,12 @@ std::unordered_map<std::string_view, uint32_t> numbers_of(const std::vector<std:
   return numbers;
 }
 
-Status check_today(const NamedText& text, const PlacementInput& input, std::vector<TodaysLoad>& loads) {
+Status check_today(const TodayTable& today, const PlacementInput& input, std::vector<TodaysLoad>& loads) {
   const auto key = [](const TodaysLoad& load) { return std::tuple(load.job, load.platform); };
   std::ranges::sort(loads, {}, key);
   const auto repeated = std::ranges::adjacent_find(loads, std::ranges::equal_to(), key);
   if (repeated != loads.end()) {
-    return fail(ErrorCode::kInvalid, "{}: job \"{}\" has two rows on platform \"{}\"", text.name,
+    return fail(ErrorCode::kInvalid, "{}: job \"{}\" has two rows on platform \"{}\"", today.name,
                 input.jobs[repeated->job], input.platforms[repeated->platform]);
   }
   std::vector<double> sums(input.jobs.size());
@@ -237,7 +194,7 @@ Status check_today(const NamedText& text, const PlacementInput& input, std::vect
     const double load = input.problem.loads[i];
     if (std::abs(sums[i] - load) > kLoadTolerance * load) {
       return with_hint(fail(ErrorCode::kInvalid, "{}: job \"{}\" has a load of {}, of which {} is placed",
-                            text.name, input.jobs[i], load, sums[i]),
+                            today.name, input.jobs[i], load, sums[i]),
                        "--today must place the same load as --jobs");
     }
   }
@@ -246,35 +203,28 @@ Status check_today(const NamedText& text, const PlacementInput& input, std::vect
 
 }  // namespace
 
-Result<PlacementInput> read_placement(const PlacementTexts& texts, std::optional<double> max_unknown_cost) {
-  return Reader(texts, max_unknown_cost).read();
+Result<PlacementInput> placement_input(const PlacementTables& tables,
+                                       std::optional<double> max_unknown_cost) {
+  return InputMaker(tables, max_unknown_cost).make();
 }
 
-Result<std::vector<TodaysLoad>> read_today(const NamedText& text, const PlacementInput& input) {
-  const auto rows = NamedRows::read(text, {"job", "platform", "load"});
-  if (!rows) {
-    return propagate(rows);
-  }
+Result<std::vector<TodaysLoad>> todays_loads(const TodayTable& today, const PlacementInput& input) {
   const auto jobs = numbers_of(input.jobs);
   const auto platforms = numbers_of(input.platforms);
   std::vector<TodaysLoad> loads;
-  for (const Row& row : rows->rows()) {
-    const auto load = rows->number(row, "load");
-    if (!load) {
-      return propagate(load);
-    }
-    if (*load == 0) {
+  for (const TodayTable::Row& row : today.rows) {
+    if (row.load == 0) {
       continue;
     }
-    const auto job = jobs.find(rows->text(row, "job"));
-    const auto platform = platforms.find(rows->text(row, "platform"));
+    const auto job = jobs.find(row.job);
+    const auto platform = platforms.find(row.platform);
     if (job == jobs.end() || platform == platforms.end()) {
       return fail(ErrorCode::kInvalid, "{}: line {}: no job \"{}\" with a load, or no platform \"{}\"",
-                  text.name, row.line, rows->text(row, "job"), rows->text(row, "platform"));
+                  today.name, row.line, row.job, row.platform);
     }
-    loads.push_back({.job = job->second, .platform = platform->second, .load = *load});
+    loads.push_back({.job = job->second, .platform = platform->second, .load = row.load});
   }
-  if (auto checked = check_today(text, input, loads); !checked) {
+  if (auto checked = check_today(today, input, loads); !checked) {
     return propagate(checked);
   }
   return loads;

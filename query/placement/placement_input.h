@@ -1,24 +1,16 @@
-// The tables that `plimsoll assign` reads, as a problem with names.
+// The tables that `plimsoll assign` takes, as a problem with names.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "query/placement/placement.h"
+#include "query/placement/tables/placement_tables.h"
 
 namespace plimsoll::query {
-
-// A CSV text, and what errors call it. Borrowed.
-struct NamedText {
-  std::string name;
-  std::string_view text;
-};
-
-enum class CostUnit : uint8_t { kCycles, kNanoseconds };  // of a CPU, an instruction
 
 struct PlacementInput {
   CostUnit unit = CostUnit::kCycles;
@@ -31,18 +23,9 @@ struct PlacementInput {
   size_t unknown_pairs = 0;  // left out, or bounded
 };
 
-struct PlacementTexts {
-  NamedText
-      costs;  // job, platform, cpi or ns_per_instruction, and may have margin (95 %, in the same unit; empty: unknown)
-  NamedText jobs;  // job, load (instructions a second)
-  NamedText
-      platforms;  // platform, capacity (cost x load: cycles a second, or CPU-nanoseconds a second) or, with ns_per_instruction, cpus
-  std::optional<NamedText> today = {};  // job, platform, load
-};
-
 // Pairs that the costs do not name are left out; or, with `max_unknown_cost`, they cost at most that many times the most that the job is known to
-// cost anywhere. kInvalid, with the text's name and the line, for what makes no sense.
-Result<PlacementInput> read_placement(const PlacementTexts& texts, std::optional<double> max_unknown_cost);
+// cost anywhere. kInvalid, with the table's name and the line, for what makes no sense.
+Result<PlacementInput> placement_input(const PlacementTables& tables, std::optional<double> max_unknown_cost);
 
 // Load of a job on a platform.
 struct TodaysLoad {
@@ -51,6 +34,6 @@ struct TodaysLoad {
   double load = 0;
 };
 // By job, then platform. Each job's loads come to that of the problem, to a millionth.
-Result<std::vector<TodaysLoad>> read_today(const NamedText& text, const PlacementInput& input);
+Result<std::vector<TodaysLoad>> todays_loads(const TodayTable& today, const PlacementInput& input);
 
 }  // namespace plimsoll::query

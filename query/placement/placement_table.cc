@@ -6,7 +6,7 @@ namespace plimsoll::query {
 namespace {
 
 Result<PlacementPlan> plan_for(const PlacementRequest& request) {
-  auto input = read_placement(request.texts, request.max_unknown_cost);
+  auto input = placement_input(request.tables, request.max_unknown_cost);
   if (!input) {
     return propagate(input);
   }
@@ -15,8 +15,8 @@ Result<PlacementPlan> plan_for(const PlacementRequest& request) {
   }
   PlacementPlan plan;
   plan.input = std::move(*input);
-  if (request.texts.today) {
-    auto today = read_today(*request.texts.today, plan.input);
+  if (request.tables.today) {
+    auto today = todays_loads(*request.tables.today, plan.input);
     if (!today) {
       return propagate(today);
     }
@@ -38,7 +38,7 @@ Result<PlacementPlan> plan_for(const PlacementRequest& request) {
 }  // namespace
 
 Result<Table> placement_table(const PlacementRequest& request) {
-  if (request.rows == PlacementRows::kMove && !request.texts.today) {
+  if (request.rows == PlacementRows::kMove && !request.tables.today) {
     return with_hint(fail(ErrorCode::kInvalid, "--by move requires today's placement"), "give --today FILE");
   }
   const auto plan = plan_for(request);

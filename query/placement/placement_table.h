@@ -18,7 +18,7 @@ enum class PlacementRows : uint8_t {
 };
 
 struct PlacementRequest {
-  PlacementTexts texts;
+  PlacementTables tables;
   std::optional<double> max_unknown_cost = {};  // nothing: unknown pairs are left out
   PlacementRows rows = PlacementRows::kPlacement;
 };

@@ -128,6 +128,14 @@ const std::string& Grouping::text(const RowKey& key, size_t column) const {
   return entries_[of_rows].text(key.group[of_rows], place_[column]);
 }
 
+std::vector<std::string> Grouping::texts(const RowKey& key) const {
+  std::vector<std::string> texts;
+  for (size_t column = 0; column < by_.size(); ++column) {
+    texts.push_back(text(key, column));
+  }
+  return texts;
+}
+
 void Grouping::add_texts(const RowKey& key, std::vector<Value>& row) const {
   for (size_t column = 0; column < by_.size(); ++column) {
     row.emplace_back(text(key, column));

@@ -60,7 +60,9 @@ class Grouping {
   const std::map<uint32_t, uint32_t>& stack_numbers() const { return stack_numbers_; }
 
   std::vector<TableColumn> columns() const;
-  // Appends the texts of a row, a cell for each column.
+  // A text for each column.
+  std::vector<std::string> texts(const RowKey& key) const;
+  // Appends them to a row, a cell for each.
   void add_texts(const RowKey& key, std::vector<Value>& row) const;
   // The order of the texts.
   bool less(const RowKey& a, const RowKey& b) const;

@@ -76,43 +76,30 @@ std::unexpected<Error> not_found(const CallersRequest& request, const Snapshot& 
 }
 
 // What the linker chose, or the compiler made of a function, goes by another name.
-struct Namesake {
-  std::string name;
-  double share = 0;
-};
-
 // The functions with more than the one that is asked for, whose names contain its name. By their total. A help, and no more: where there is
 // too much to look through, the answer is right without it.
 void note_namesakes(const CallersRequest& request, const Snapshot& snapshot, Table& table) {
-  const auto all = top({.selection = request.selection,
-                        .ratio = {},
-                        .by = {request.of.dimension()},
-                        .limit = kMaxRows,
-                        .margins = false},
-                       snapshot);
+  const auto all = total_shares(request.selection, request.of.dimension(), snapshot);
   if (!all) {
     return;
   }
-  const size_t share_column = column_of(*all, "total_share");
   double own_share = 0;
-  std::vector<Namesake> others;
-  for (const std::vector<Value>& row : all->rows) {
-    const auto& name = std::get<std::string>(row[0]);
-    const double share = std::get<double>(row[share_column]);
-    if (name == request.name) {
-      own_share = share;
-    } else if (name.contains(request.name)) {
-      others.push_back({name, share});
+  std::vector<NamedShare> others;
+  for (const NamedShare& function : *all) {
+    if (function.name == request.name) {
+      own_share = function.share;
+    } else if (function.name.contains(request.name)) {
+      others.push_back(function);
     }
   }
-  std::erase_if(others, [&](const Namesake& other) { return other.share <= own_share; });
-  std::ranges::sort(others, std::greater<>(), &Namesake::share);
+  std::erase_if(others, [&](const NamedShare& other) { return other.share <= own_share; });
+  std::ranges::sort(others, std::greater<>(), &NamedShare::share);
   if (others.empty()) {
     return;
   }
   constexpr size_t kShown = 3;
   std::string shown;
-  for (const Namesake& other : others | std::views::take(kShown)) {
+  for (const NamedShare& other : others | std::views::take(kShown)) {
     shown += fmt::format("{}{} ({:.2f} %)", shown.empty() ? "" : ", ", other.name, 100 * other.share);
   }
   const size_t more = others.size() - std::min(others.size(), kShown);

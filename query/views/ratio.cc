@@ -1,6 +1,7 @@
 #include "query/views/ratio.h"
 
 #include <optional>
+#include <utility>
 
 #include "query/rows/estimate_columns.h"
 #include "query/rows/event_rows.h"
@@ -20,14 +21,14 @@ class RatioQuery {
         snapshot_(snapshot),
         rows_(request.selection, events.distinct(), request.by, snapshot) {}
 
-  Result<Table> run() {
+  Result<RatioRows> run() {
     if (auto summed = rows_.sum(events_.denominator_group(), request_.limit); !summed) {
       return propagate(summed);
     }
     if (auto sampled = request_.margins ? sample() : Status(); !sampled) {
       return propagate(sampled);
     }
-    return make_table();
+    return make_rows();
   }
 
  private:
@@ -45,36 +46,28 @@ class RatioQuery {
     return {};
   }
 
-  Table make_table() {
+  RatioRows make_rows() {
     const store::EventEntry& numerator_event = snapshot_.dictionaries.events[events_.numerator];
     const store::EventEntry& denominator_event = snapshot_.dictionaries.events[events_.denominator];
-    Table table;
-    table.event = fmt::format("{}/{}", numerator_event.name, denominator_event.name);
-    table.notes = rows_.take_notes();
-    table.notes.insert(table.notes.end(), events_.notes.begin(), events_.notes.end());
-    table.coverage = rows_.resolved().coverage;
-    table.columns = rows_.grouping().columns();
-    const TableColumn ratio{"ratio", table.event};
-    table.columns.push_back(ratio);
-    add_estimate_columns(ratio, "margin_kind", table.columns);
-    table.columns.push_back({"numerator", std::string(unit_name(numerator_event.unit))});
-    table.columns.push_back({"denominator", std::string(unit_name(denominator_event.unit))});
-    table.columns.push_back({"machines", "count"});
+    RatioRows made{.event = fmt::format("{}/{}", numerator_event.name, denominator_event.name),
+                   .numerator_unit = std::string(unit_name(numerator_event.unit)),
+                   .denominator_unit = std::string(unit_name(denominator_event.unit)),
+                   .dimensions = rows_.grouping().columns(),
+                   .rows = {},
+                   .notes = rows_.take_notes(),
+                   .coverage = rows_.resolved().coverage};
+    made.notes.insert(made.notes.end(), events_.notes.begin(), events_.notes.end());
     const SummedRows& rows = rows_.rows();
     for (size_t row = 0; row < rows.size(); ++row) {
       const double over = rows.of(row, kNumerator).self;
       const double under = rows.of(row, events_.denominator_group()).self;
-      auto& values = table.rows.emplace_back();
-      rows_.grouping().add_texts(rows.keys[row], values);
-      values.push_back(value_or_absent(over > 0 && under > 0 ? std::optional(over / under) : std::nullopt));
-      const statistics::Estimate* const estimate = estimates_.empty() ? nullptr : &estimates_[row];
-      add_estimate(estimate, values);
-      values.emplace_back(over);
-      values.emplace_back(under);
-      values.push_back(
-          count_or_absent(estimate == nullptr ? std::nullopt : std::optional(estimate->machines)));
+      made.rows.push_back({.key = rows_.grouping().texts(rows.keys[row]),
+                           .ratio = over > 0 && under > 0 ? std::optional(over / under) : std::nullopt,
+                           .estimate = estimates_.empty() ? std::nullopt : std::optional(estimates_[row]),
+                           .numerator = over,
+                           .denominator = under});
     }
-    return table;
+    return made;
   }
 
   const RatioRequest& request_;
@@ -83,6 +76,32 @@ class RatioQuery {
   EventRows rows_;
   std::vector<statistics::Estimate> estimates_;  // by row
 };
+
+Table table_of(RatioRows ratios) {
+  Table table;
+  table.event = std::move(ratios.event);
+  table.notes = std::move(ratios.notes);
+  table.coverage = std::move(ratios.coverage);
+  table.columns = std::move(ratios.dimensions);
+  const TableColumn ratio{"ratio", table.event};
+  table.columns.push_back(ratio);
+  add_estimate_columns(ratio, "margin_kind", table.columns);
+  table.columns.push_back({"numerator", ratios.numerator_unit});
+  table.columns.push_back({"denominator", ratios.denominator_unit});
+  table.columns.push_back({"machines", "count"});
+  for (RatioRow& row : ratios.rows) {
+    std::vector<Value>& values = table.rows.emplace_back();
+    for (std::string& text : row.key) {
+      values.emplace_back(std::move(text));
+    }
+    values.push_back(value_or_absent(row.ratio));
+    add_estimate(row.estimate ? &*row.estimate : nullptr, values);
+    values.emplace_back(row.numerator);
+    values.emplace_back(row.denominator);
+    values.push_back(count_or_absent(row.estimate ? std::optional(row.estimate->machines) : std::nullopt));
+  }
+  return table;
+}
 
 }  // namespace
 
@@ -97,9 +116,14 @@ Parameter ratio_parameter(std::string& ratio) {
           }};
 }
 
-Result<Table> ratio_table(const RatioRequest& request, const Snapshot& snapshot) {
+Result<RatioRows> ratio_rows(const RatioRequest& request, const Snapshot& snapshot) {
   const auto events = find_pair(request.ratio, snapshot);
   return events ? RatioQuery(request, *events, snapshot).run() : propagate(events);
+}
+
+Result<Table> ratio_table(const RatioRequest& request, const Snapshot& snapshot) {
+  auto ratios = ratio_rows(request, snapshot);
+  return ratios ? Result<Table>(table_of(*std::move(ratios))) : propagate(ratios);
 }
 
 }  // namespace plimsoll::query

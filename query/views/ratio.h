@@ -1,6 +1,7 @@
 // The ratio of two events (IPC: instructions / cycles), by any dimensions, with its margin.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/snapshot.h"
 #include "query/table/table.h"
+#include "statistics/estimate.h"
 
 namespace plimsoll::query {
 
@@ -23,6 +25,29 @@ struct RatioRequest {
 
 // "ratio": two events, or ipc, cpi, exact-ipc, exact-cpi; sets what parse_ratio() makes of it.
 Parameter ratio_parameter(std::string& ratio);
+
+struct RatioRow {
+  std::vector<std::string> key;  // a text for each dimension
+  std::optional<double> ratio;   // absent where either event has no samples
+  // Nothing: no margins were asked for.
+  std::optional<statistics::Estimate> estimate;
+  double numerator = 0;  // self, in the events' units
+  double denominator = 0;
+};
+
+// What ratio_table() shows.
+struct RatioRows {
+  std::string event;  // "instructions/cycles", which is the ratio's unit too
+  std::string numerator_unit;
+  std::string denominator_unit;
+  std::vector<TableColumn> dimensions;
+  std::vector<RatioRow> rows;
+  std::vector<std::string> notes;
+  Coverage coverage;
+};
+
+// In the order and within the limit of ratio_table(), which has the same errors and cost. For those that compute with ratios.
+Result<RatioRows> ratio_rows(const RatioRequest& request, const Snapshot& snapshot);
 
 // Columns: the dimensions, ratio, ratio_margin, ratio_low and ratio_high (in "instructions/cycles"; the 95 % interval, and half of its
 // width), margin_kind (what it is made of, or why there is none: statistics/estimate.h), numerator, denominator (self, in their

@@ -31,6 +31,25 @@ class TopQuery {
         grouping_(request.by, hidden_frames(request.selection, snapshot), snapshot, labels) {}
 
   Result<Table> run() {
+    auto computed = compute();
+    return computed ? Result<Table>(make_table()) : propagate(computed);
+  }
+
+  // Of each row, by its first dimension.
+  Result<std::vector<NamedShare>> total_shares() {
+    if (auto computed = compute(); !computed) {
+      return propagate(computed);
+    }
+    std::vector<NamedShare> shares;
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      shares.push_back({.name = grouping_.texts(rows_.keys[row]).front(),
+                        .share = sum_ == 0 ? 0 : rows_.of(row).total / sum_});
+    }
+    return shares;
+  }
+
+ private:
+  Status compute() {
     auto resolved = resolve(request_.selection, snapshot_);
     if (!resolved) {
       return propagate(resolved);
@@ -44,13 +63,9 @@ class TopQuery {
       return propagate(summed);
     }
     rank();
-    if (auto sampled = request_.margins ? sample() : Status(); !sampled) {
-      return propagate(sampled);
-    }
-    return make_table();
+    return request_.margins ? sample() : Status();
   }
 
- private:
   void leave_out_unlabelled() {
     std::vector<bool>& stacks = resolved_.request.filter[Column::kStack];
     stacks.resize(labels_->label_of_stack.size(), stacks.empty());
@@ -191,6 +206,13 @@ Result<Table> top(const TopRequest& request, const Snapshot& snapshot) {
              ? TopQuery(request, kRowParts, nullptr, snapshot).run()
              : ratio_table({request.selection, request.ratio, request.by, request.limit, request.margins},
                            snapshot);
+}
+
+Result<std::vector<NamedShare>> total_shares(const Selection& selection, const Dimension& dimension,
+                                             const Snapshot& snapshot) {
+  const TopRequest request{
+      .selection = selection, .ratio = {}, .by = {dimension}, .limit = kMaxRows, .margins = false};
+  return TopQuery(request, kRowParts, nullptr, snapshot).total_shares();
 }
 
 Result<Table> top_of_labels(const TopRequest& request, const StackLabels& labels, const Snapshot& snapshot) {

@@ -36,7 +36,15 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns);
 // Of a ratio: the table of ratio.h; of events beside each other: that of side_by_side.h.
 Result<Table> top(const TopRequest& request, const Snapshot& snapshot);
 
-// The same where dimensions of whole stacks stand for labels of them: of no ratio, and of total alone, which self is equal to.
+struct NamedShare {
+  std::string name;
+  double share = 0;
+};
+// The total of each entry of a dimension, as top() has it without margins, in its order. For those that compute with shares.
+Result<std::vector<NamedShare>> total_shares(const Selection& selection, const Dimension& dimension,
+                                             const Snapshot& snapshot);
+
+// The same as top() where dimensions of whole stacks stand for labels of them: of no ratio, and of total alone, which self is equal to.
 Result<Table> top_of_labels(const TopRequest& request, const StackLabels& labels, const Snapshot& snapshot);
 
 }  // namespace plimsoll::query

@@ -1,8 +1,9 @@
 #include "query/wsmeter/observations.h"
 
-#include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "query/views/ratio.h"
 
@@ -24,9 +25,9 @@ std::map<InstanceKey, double> quotas_of(const LiveFleet& fleet) {
   return quotas;
 }
 
-Value quota_of(const std::map<InstanceKey, double>& quotas, const InstanceKey& key) {
+std::optional<double> quota_of(const std::map<InstanceKey, double>& quotas, const InstanceKey& key) {
   const auto found = quotas.find(key);
-  return found == quotas.end() ? Value() : Value(found->second);
+  return found == quotas.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::map<std::string, std::string> racks_of(const LiveFleet& fleet) {
@@ -49,58 +50,59 @@ Result<ObservationsRequest> parse_observations(const Parameters& parameters, int
   return checked ? Result<ObservationsRequest>(std::move(request)) : propagate(checked);
 }
 
-Result<Table> observations(const ObservationsRequest& request, const Snapshot& snapshot,
-                           const LiveFleet& fleet) {
+Result<Observations> observe(const ObservationsRequest& request, const Snapshot& snapshot,
+                             const LiveFleet& fleet) {
   RatioRequest ratio{request.selection, request.ratio, {}, request.limit, true};
   for (const char* dimension : {"job", "machine", "platform", "instance"}) {
     ratio.by.push_back(*find_dimension(dimension));
   }
-  auto table = ratio_table(ratio, snapshot);
-  if (!table) {
-    return table;
+  auto ratios = ratio_rows(ratio, snapshot);
+  if (!ratios) {
+    return propagate(ratios);
   }
-  const size_t performance = column_of(*table, "ratio");
-  const size_t margin = column_of(*table, "ratio_margin");
-  const size_t kind = column_of(*table, "margin_kind");
-  const size_t denominator = column_of(*table, "denominator");
-  const size_t all = table->rows.size();
-  if (all == request.limit) {
-    table->notes.push_back(fmt::format("limited to the {} instances with the most {}: raise --limit", all,
-                                       table->columns[denominator].name));
-  }
-  std::erase_if(table->rows,
-                [&](const auto& row) { return std::holds_alternative<std::monostate>(row[performance]); });
-  if (const size_t left_out = all - table->rows.size(); left_out > 0) {
-    table->notes.push_back(fmt::format(
-        "{} of {} instances have no samples of one of the events and are not listed", left_out, all));
-  }
+  Observations observations{.event = ratios->event,
+                            .performance_unit = ratios->event,
+                            .load_unit = ratios->denominator_unit,
+                            .seen = {},
+                            .notes = std::move(ratios->notes),
+                            .coverage = std::move(ratios->coverage)};
   const auto quotas = quotas_of(fleet);
   const auto racks = racks_of(fleet);
-  for (auto& row : table->rows) {
-    const auto text = [&](size_t column) { return std::get<std::string>(row[column]); };
-    const auto rack = racks.find(text(1));
-    row = {row[0],
-           row[1],
-           rack == racks.end() ? std::string() : rack->second,
-           row[2],
-           row[3],
-           row[performance],
-           row[margin],
-           row[kind],
-           row[denominator],
-           quota_of(quotas, {text(1), text(0), text(3)})};
+  for (RatioRow& row : ratios->rows) {
+    if (!row.ratio) {
+      continue;
+    }
+    Observation seen{.job = std::move(row.key[0]),
+                     .machine = std::move(row.key[1]),
+                     .platform = std::move(row.key[2]),
+                     .instance = std::move(row.key[3]),
+                     .performance = *row.ratio,
+                     .load = row.denominator};
+    const auto rack = racks.find(seen.machine);
+    seen.rack = rack == racks.end() ? std::string() : rack->second;
+    if (row.estimate) {
+      seen.margin = row.estimate->margin;
+      seen.margin_kind = statistics::margin_kind_name(row.estimate->margin_kind);
+    }
+    seen.quota_cpus = quota_of(quotas, {seen.machine, seen.job, seen.instance});
+    observations.seen.push_back(std::move(seen));
   }
-  table->columns = {{"job", ""},
-                    {"machine", ""},
-                    {"rack", ""},
-                    {"platform", ""},
-                    {"instance", ""},
-                    {"performance", table->columns[performance].unit},
-                    {"performance_margin", table->columns[margin].unit},
-                    {"margin_kind", ""},
-                    {"denominator", table->columns[denominator].unit},
-                    {"quota_cpus", "CPUs"}};
-  return table;
+  const size_t all = ratios->rows.size();
+  if (all == request.limit) {
+    observations.notes.push_back(
+        fmt::format("limited to the {} instances with the most denominator: raise --limit", all));
+  }
+  if (const size_t left_out = all - observations.seen.size(); left_out > 0) {
+    observations.notes.push_back(fmt::format(
+        "{} of {} instances have no samples of one of the events and are not listed", left_out, all));
+  }
+  return observations;
+}
+
+Result<Table> observations(const ObservationsRequest& request, const Snapshot& snapshot,
+                           const LiveFleet& fleet) {
+  const auto seen = observe(request, snapshot, fleet);
+  return seen ? Result<Table>(table_of(*seen)) : propagate(seen);
 }
 
 }  // namespace plimsoll::query

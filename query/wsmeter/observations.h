@@ -11,6 +11,7 @@
 #include "query/selection/selection.h"
 #include "query/snapshot/snapshot.h"
 #include "query/table/table.h"
+#include "query/wsmeter/observed/observation.h"
 
 namespace plimsoll::query {
 
@@ -23,11 +24,14 @@ struct ObservationsRequest {
 // Parameters: those of a selection but for event; ratio, limit.
 Result<ObservationsRequest> parse_observations(const Parameters& parameters, int64_t now_ns);
 
-// A row for each instance on each machine, those with the most of the ratio's denominator first:
-//   job, machine, rack, platform, instance, performance, performance_margin, margin_kind, denominator, quota_cpus
-// as ratio_table() has them, over all of the time selected; quota_cpus is the instance's in the newest census of the machine, absent where it has none or
-// does not run there any more. An instance whose machine changed its platform has a row for each. What has no samples of one of the events
-// has no row; a note counts those, and another says where the limit left some out. As CSV it is a table that read_performance() takes. kNotFound where no machine counted both events.
+// Each instance on each machine, those with the most of the ratio's denominator first, as ratio_rows() has them, over all of the time
+// selected. quota_cpus is the instance's in the newest census of the machine, absent where it has none or does not run there any more.
+// An instance whose machine changed its platform is there for each. What has no samples of one of the events is left out; a note counts
+// those, and another says where the limit left some out. kNotFound where no machine counted both events.
+Result<Observations> observe(const ObservationsRequest& request, const Snapshot& snapshot,
+                             const LiveFleet& fleet);
+
+// The same as a table: table_of(). As CSV it is one that read_performance() takes.
 Result<Table> observations(const ObservationsRequest& request, const Snapshot& snapshot,
                            const LiveFleet& fleet);
 

@@ -1,15 +1,21 @@
 #include "query/placement/measured/measured_pairs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "base/time.h"
 #include "query/selection/machine_filter.h"
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/event_pair.h"
+#include "query/table/values.h"
 #include "query/views/ratio.h"
+#include "statistics/estimate.h"
 #include "store/model/wire_entries.h"
 
 namespace plimsoll::query {
@@ -50,6 +56,49 @@ std::map<std::string, PlatformTime> times_of(const MeasuredPairsRequest& request
   return platforms;
 }
 
+// Of a CSV text, whose first line has the names of its columns.
+uint64_t line_of(size_t row) {
+  return row + 2;
+}
+
+struct PairColumns {
+  size_t job, platform, cpi, margin, margin_kind, load, machines;
+};
+
+Result<PairColumns> pair_columns(const Table& table) {
+  PairColumns columns{};
+  for (const auto& [name, place] :
+       {std::pair("job", &columns.job), std::pair("platform", &columns.platform),
+        std::pair("cpi", &columns.cpi), std::pair("margin", &columns.margin),
+        std::pair("margin_kind", &columns.margin_kind), std::pair("load", &columns.load),
+        std::pair("machines", &columns.machines)}) {
+    const auto found = find_column(table, name);
+    if (!found) {
+      return propagate(found);
+    }
+    *place = *found;
+  }
+  return columns;
+}
+
+Result<MeasuredPair> pair_in(const PairColumns& columns, const std::vector<Value>& row) {
+  MeasuredPair pair{.job = text_in(row[columns.job]), .platform = text_in(row[columns.platform])};
+  const auto load = number_in(row[columns.load]);
+  if (!load || !std::isfinite(*load) || *load < 0) {
+    return fail(ErrorCode::kCorrupt, "the measured load of {} is not a number", pair.job);
+  }
+  const auto cpi = number_in(row[columns.cpi]);
+  if (!cpi || !std::isfinite(*cpi) || *cpi <= 0) {
+    return fail(ErrorCode::kCorrupt, "the measured cpi of {} is not a number above 0", pair.job);
+  }
+  pair.cpi = *cpi;
+  pair.margin = number_in(row[columns.margin]);
+  pair.margin_kind = text_in(row[columns.margin_kind]);
+  pair.load = *load;
+  pair.machines = static_cast<int64_t>(number_in(row[columns.machines]).value_or(0));
+  return pair;
+}
+
 }  // namespace
 
 Result<MeasuredPairsRequest> parse_measured_pairs(const Parameters& parameters, int64_t now_ns) {
@@ -59,50 +108,120 @@ Result<MeasuredPairsRequest> parse_measured_pairs(const Parameters& parameters, 
   return checked ? Result<MeasuredPairsRequest>(std::move(request)) : propagate(checked);
 }
 
-Result<Table> measured_pairs(const MeasuredPairsRequest& request, const Snapshot& snapshot,
-                             const LiveFleet& fleet) {
+Result<MeasuredPairs> measure_pairs(const MeasuredPairsRequest& request, const Snapshot& snapshot,
+                                    const LiveFleet& fleet) {
   const auto events = find_pair(kCpi, snapshot);
   if (!events) {
     return propagate(events);
   }
   const RatioRequest ratio{
       request.selection, kCpi, {*find_dimension("job"), *find_dimension("platform")}, kAll, true};
-  const auto measured = ratio_table(ratio, snapshot);
-  if (!measured) {
-    return propagate(measured);
+  auto ratios = ratio_rows(ratio, snapshot);
+  if (!ratios) {
+    return propagate(ratios);
   }
   const auto platforms = times_of(request, *events, snapshot, fleet);
-  const size_t cpi = column_of(*measured, "ratio");
-  const size_t margin = column_of(*measured, "ratio_margin");
-  const size_t kind = column_of(*measured, "margin_kind");
-  const size_t instructions = column_of(*measured, "denominator");
-  Table table;
-  table.event = measured->event;
-  table.notes = measured->notes;
-  table.coverage = measured->coverage;
-  table.columns = {{"job", ""},         {"platform", ""},    {"cpi", kCpi},        {"margin", kCpi},
-                   {"margin_kind", ""}, {"load", "count/s"}, {"machines", "count"}};
+  MeasuredPairs measured{.event = std::move(ratios->event),
+                         .pairs = {},
+                         .notes = std::move(ratios->notes),
+                         .coverage = std::move(ratios->coverage)};
   size_t left_out = 0;
-  for (const auto& row : measured->rows) {
-    const auto platform = platforms.find(std::get<std::string>(row[1]));
-    if (std::holds_alternative<std::monostate>(row[cpi]) || platform == platforms.end() ||
-        platform->second.observed_ns <= 0) {
+  for (RatioRow& row : ratios->rows) {
+    const auto platform = platforms.find(row.key[1]);
+    if (!row.ratio || platform == platforms.end() || platform->second.observed_ns <= 0) {
       ++left_out;
       continue;
     }
     const PlatformTime& time = platform->second;
-    const double load =
-        std::get<double>(row[instructions]) / time.observed_ns * kNsPerSecond * time.machines();
-    table.rows.push_back(
-        {row[0], row[1], row[cpi], row[margin], row[kind], load, static_cast<int64_t>(time.machines())});
+    MeasuredPair& pair = measured.pairs.emplace_back(
+        MeasuredPair{.job = std::move(row.key[0]), .platform = std::move(row.key[1]), .cpi = *row.ratio});
+    if (row.estimate) {
+      pair.margin = row.estimate->margin;
+      pair.margin_kind = statistics::margin_kind_name(row.estimate->margin_kind);
+    }
+    pair.load = row.denominator / time.observed_ns * kNsPerSecond * time.machines();
+    pair.machines = static_cast<int64_t>(time.machines());
   }
-  std::ranges::sort(table.rows, {}, [](const std::vector<Value>& row) {
-    return std::pair(std::get<std::string>(row[0]), std::get<std::string>(row[1]));
-  });
+  std::ranges::sort(measured.pairs, {},
+                    [](const MeasuredPair& pair) { return std::tie(pair.job, pair.platform); });
   if (left_out > 0) {
-    table.notes.push_back(fmt::format(
+    measured.notes.push_back(fmt::format(
         "{} pairs of job and platform have no samples of cycles or instructions and are not listed",
         left_out));
+  }
+  return measured;
+}
+
+Table table_of(const MeasuredPairs& measured) {
+  Table table{.event = measured.event,
+              .notes = measured.notes,
+              .columns = {{"job", ""},
+                          {"platform", ""},
+                          {"cpi", kCpi},
+                          {"margin", kCpi},
+                          {"margin_kind", ""},
+                          {"load", "count/s"},
+                          {"machines", "count"}},
+              .rows = {},
+              .coverage = measured.coverage};
+  for (const MeasuredPair& pair : measured.pairs) {
+    table.rows.push_back({pair.job, pair.platform, pair.cpi, pair.margin ? Value(*pair.margin) : Value(),
+                          pair.margin_kind, pair.load, pair.machines});
+  }
+  return table;
+}
+
+Result<MeasuredPairs> measured_pairs_in(const Table& table) {
+  const auto columns = pair_columns(table);
+  if (!columns) {
+    return propagate(columns);
+  }
+  MeasuredPairs measured{.event = table.event, .pairs = {}, .notes = table.notes, .coverage = table.coverage};
+  for (const std::vector<Value>& row : table.rows) {
+    auto pair = pair_in(*columns, row);
+    if (!pair) {
+      return propagate(pair);
+    }
+    measured.pairs.push_back(*std::move(pair));
+  }
+  return measured;
+}
+
+Result<Table> measured_pairs(const MeasuredPairsRequest& request, const Snapshot& snapshot,
+                             const LiveFleet& fleet) {
+  const auto measured = measure_pairs(request, snapshot, fleet);
+  return measured ? Result<Table>(table_of(*measured)) : propagate(measured);
+}
+
+CostTable costs_of(const MeasuredPairs& measured, const std::string& name) {
+  CostTable table{.name = name, .unit = CostUnit::kCycles};
+  for (const MeasuredPair& pair : measured.pairs) {
+    table.rows.push_back({.job = pair.job,
+                          .platform = pair.platform,
+                          .cost = pair.cpi,
+                          .margin = pair.margin,
+                          .line = line_of(table.rows.size())});
+  }
+  return table;
+}
+
+LoadTable loads_of(const MeasuredPairs& measured, const std::string& name) {
+  std::map<std::string_view, double> loads;
+  for (const MeasuredPair& pair : measured.pairs) {
+    loads[pair.job] += pair.load;
+  }
+  LoadTable table{.name = name};
+  for (const auto& [job, load] : loads) {
+    table.rows.push_back({.job = std::string(job), .load = load, .line = line_of(table.rows.size())});
+  }
+  return table;
+}
+
+TodayTable today_of(const MeasuredPairs& measured, const std::string& name) {
+  TodayTable table{.name = name};
+  for (const MeasuredPair& pair : measured.pairs) {
+    table.rows.push_back(
+        {.job = pair.job, .platform = pair.platform, .load = pair.load, .line = line_of(table.rows.size())});
   }
   return table;
 }

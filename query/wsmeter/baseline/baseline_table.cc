@@ -17,36 +17,25 @@ constexpr uint64_t kSeed = 1;
 constexpr double kWantedCoverage = 0.9;
 constexpr double kMachineMargin = 0.01;
 
-// Movable: nodes of a map stay where they are.
+// Borrows what was observed.
 struct Fleet {
-  PerformanceTable performance;
-  const InstancesByJob* current = nullptr;
+  const PerformanceTable* performance;
+  const InstancesByJob* current;
   Comparison comparison;
 };
 
-Result<Fleet> read_fleet(std::string_view performance_csv, std::string_view jobs_csv,
-                         const BaselineRequest& request) {
-  const auto quotas = read_job_quotas(jobs_csv);
-  if (!quotas) {
-    return propagate(quotas, "the table of jobs");
-  }
-  auto performance = read_performance(performance_csv);
-  if (!performance) {
-    return propagate(performance, "the table of performance");
-  }
-  Fleet fleet{.performance = std::move(*performance), .comparison = {}};
-  const auto current = platform_of(fleet.performance, request.current);
-  const auto other = request.other.empty() ? current : platform_of(fleet.performance, request.other);
+Result<Fleet> compare_platforms(const ObservedFleet& observed, const BaselineRequest& request) {
+  const auto current = platform_of(observed.performance, request.current);
+  const auto other = request.other.empty() ? current : platform_of(observed.performance, request.other);
   if (!current || !other) {
     return propagate(!current ? current : other);
   }
-  auto comparison = compare_arms(**current, **other, *quotas, {.current = 1, .other = 1});
+  auto comparison = compare_arms(**current, **other, observed.jobs, {.current = 1, .other = 1});
   if (!comparison) {
     return propagate(comparison);
   }
-  fleet.current = *current;
-  fleet.comparison = std::move(*comparison);
-  return fleet;
+  return Fleet{
+      .performance = &observed.performance, .current = *current, .comparison = std::move(*comparison)};
 }
 
 // Of the jobs so far, the heaviest first.
@@ -71,21 +60,18 @@ double change(double value, double from) {
   return from > 0 ? value / from - 1 : 0;
 }
 
-std::vector<Value> row_of(const ComparedJob& job, const std::optional<MeansOfSamples>& means) {
+BaselineRow row_of(const ComparedJob& job, const std::optional<MeansOfSamples>& means) {
   const Spread current = spread_of(job.current);
   const double relative = std::sqrt(current.variance);
   const bool has_deviation = current.count > 1;
-  return {job.job.job,
-          job.weight,
-          job.current_mean,
-          has_deviation ? Value(relative * job.current_mean) : Value(),
-          has_deviation ? Value(relative) : Value(),
-          current.count,
-          {},
-          {},
-          {},
-          means ? Value(means->skewness) : Value(),
-          means ? Value(means->tail_share) : Value()};
+  return {.job = job.job.job,
+          .weight = job.weight,
+          .mean = job.current_mean,
+          .stddev = has_deviation ? std::optional(relative * job.current_mean) : std::nullopt,
+          .relative_stddev = has_deviation ? std::optional(relative) : std::nullopt,
+          .instances = current.count,
+          .skewness = means ? std::optional(means->skewness) : std::nullopt,
+          .tail_share = means ? std::optional(means->tail_share) : std::nullopt};
 }
 
 std::string normality_note(const std::vector<std::optional<MeansOfSamples>>& means,
@@ -110,8 +96,8 @@ std::string normality_note(const std::vector<std::optional<MeansOfSamples>>& mea
 }
 
 std::string independence_note(const Fleet& fleet) {
-  const bool by_machine = fleet.performance.has_machines;
-  if (!by_machine && !fleet.performance.has_racks) {
+  const bool by_machine = fleet.performance->has_machines;
+  if (!by_machine && !fleet.performance->has_racks) {
     return "independence: assumed, the table has no column machine or rack";
   }
   const auto pairs =
@@ -157,28 +143,29 @@ std::string machine_note(const Fleet& fleet) {
       plan ? fmt::format("{:.4g}", plan->plan.cost) : plan.error().message);
 }
 
-void add_notes(const Fleet& fleet, const std::vector<std::optional<MeansOfSamples>>& means, Table& table) {
+void add_notes(const Fleet& fleet, const std::vector<std::optional<MeansOfSamples>>& means,
+               std::vector<std::string>& notes) {
   const Comparison& comparison = fleet.comparison;
   Top top;
   size_t count = 0;
   while (count < comparison.jobs.size() && top.weight() < kWantedCoverage) {
     top.add(comparison.jobs[count++]);
   }
-  table.notes.push_back(fmt::format("{} jobs, {:.4g} % of the quota; {} of them have {:.4g} % of that",
-                                    comparison.jobs.size(), 100 * comparison.coverage, count,
-                                    100 * top.weight()));
+  notes.push_back(fmt::format("{} jobs, {:.4g} % of the quota; {} of them have {:.4g} % of that",
+                              comparison.jobs.size(), 100 * comparison.coverage, count, 100 * top.weight()));
   for (const ExcludedJob& job : comparison.excluded) {
-    table.notes.push_back(fmt::format("left out: {}: {}", job.job, job.reason));
+    notes.push_back(fmt::format("left out: {}: {}", job.job, job.reason));
   }
-  table.notes.push_back(normality_note(means, comparison.jobs));
-  table.notes.push_back(independence_note(fleet));
-  if (fleet.performance.has_machines) {
-    table.notes.push_back(machine_note(fleet));
+  notes.push_back(normality_note(means, comparison.jobs));
+  notes.push_back(independence_note(fleet));
+  if (fleet.performance->has_machines) {
+    notes.push_back(machine_note(fleet));
   }
 }
 
-void add_rows(const Fleet& fleet, bool has_other, const std::vector<std::optional<MeansOfSamples>>& means,
-              Table& table) {
+std::vector<BaselineRow> rows_of(const Fleet& fleet, bool has_other,
+                                 const std::vector<std::optional<MeansOfSamples>>& means) {
+  std::vector<BaselineRow> rows;
   Top all;
   for (const ComparedJob& job : fleet.comparison.jobs) {
     all.add(job);
@@ -187,22 +174,27 @@ void add_rows(const Fleet& fleet, bool has_other, const std::vector<std::optiona
   for (size_t i = 0; i < fleet.comparison.jobs.size(); ++i) {
     const ComparedJob& job = fleet.comparison.jobs[i];
     top.add(job);
-    std::vector<Value> row = row_of(job, means[i]);
-    row[6] = top.weight() * fleet.comparison.coverage;
-    row[7] = top.deviation();
-    row[8] = change(top.deviation(), all.deviation());
+    BaselineRow& row = rows.emplace_back(row_of(job, means[i]));
+    row.top_coverage = top.weight() * fleet.comparison.coverage;
+    row.top_stddev = top.deviation();
+    row.stddev_vs_all_jobs = change(top.deviation(), all.deviation());
     if (has_other) {
-      row.insert(row.end(), {spread_of(job.other).mean, top.metric(), change(top.metric(), all.metric())});
+      row.other = {.ratio = spread_of(job.other).mean,
+                   .top_metric = top.metric(),
+                   .metric_vs_all_jobs = change(top.metric(), all.metric())};
     }
-    table.rows.push_back(std::move(row));
   }
+  return rows;
+}
+
+Value known_or_absent(const std::optional<double>& number) {
+  return number ? Value(*number) : Value();
 }
 
 }  // namespace
 
-Result<Table> baseline_table(std::string_view performance_csv, std::string_view jobs_csv,
-                             const BaselineRequest& request) {
-  const auto fleet = read_fleet(performance_csv, jobs_csv, request);
+Result<Baseline> baseline_of(const ObservedFleet& observed, const BaselineRequest& request) {
+  const auto fleet = compare_platforms(observed, request);
   if (!fleet) {
     return propagate(fleet);
   }
@@ -211,7 +203,15 @@ Result<Table> baseline_table(std::string_view performance_csv, std::string_view 
   for (const ComparedJob& job : fleet->comparison.jobs) {
     means.push_back(means_of_samples(job.current, kSampleSize, random));
   }
+  Baseline baseline{.has_other = !request.other.empty()};
+  add_notes(*fleet, means, baseline.notes);
+  baseline.rows = rows_of(*fleet, baseline.has_other, means);
+  return baseline;
+}
+
+Table table_of(const Baseline& baseline) {
   Table table;
+  table.notes = baseline.notes;
   table.columns = {{"job", ""},
                    {"weight", "share"},
                    {"mean", ""},
@@ -223,13 +223,27 @@ Result<Table> baseline_table(std::string_view performance_csv, std::string_view 
                    {"stddev_vs_all_jobs", "share"},
                    {"skewness", ""},
                    {"share_beyond_1_96_sd", "share"}};
-  const bool has_other = !request.other.empty();
-  if (has_other) {
+  if (baseline.has_other) {
     table.columns.insert(table.columns.end(),
                          {{"ratio", ""}, {"top_metric", ""}, {"metric_vs_all_jobs", "share"}});
   }
-  add_notes(*fleet, means, table);
-  add_rows(*fleet, has_other, means, table);
+  for (const BaselineRow& row : baseline.rows) {
+    std::vector<Value>& cells = table.rows.emplace_back();
+    cells = {row.job,
+             row.weight,
+             row.mean,
+             known_or_absent(row.stddev),
+             known_or_absent(row.relative_stddev),
+             row.instances,
+             row.top_coverage,
+             row.top_stddev,
+             row.stddev_vs_all_jobs,
+             known_or_absent(row.skewness),
+             known_or_absent(row.tail_share)};
+    if (baseline.has_other) {
+      cells.insert(cells.end(), {row.other.ratio, row.other.top_metric, row.other.metric_vs_all_jobs});
+    }
+  }
   return table;
 }
 

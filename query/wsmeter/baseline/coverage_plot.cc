@@ -4,19 +4,14 @@
 
 namespace plimsoll::query {
 
-LinePlot coverage_plot(const Table& baseline) {
-  const size_t job_column = column_of(baseline, "job");
-  const size_t weight_column = column_of(baseline, "weight");
-  const size_t coverage_column = column_of(baseline, "top_coverage");
+LinePlot coverage_plot(const Baseline& baseline) {
   PlotLine line{.name = "quota", .points = {}};
-  for (const auto& row : baseline.rows) {
-    const double coverage = std::get<double>(row[coverage_column]);
+  for (const BaselineRow& row : baseline.rows) {
     const size_t count = line.points.size() + 1;
     line.points.push_back(
-        {static_cast<double>(count), coverage,
+        {static_cast<double>(count), row.top_coverage,
          fmt::format("{} job{}: {:.4g} % of the quota; the last is {} (weight {:.3g} %)", count,
-                     count == 1 ? "" : "s", 100 * coverage, std::get<std::string>(row[job_column]),
-                     100 * std::get<double>(row[weight_column]))});
+                     count == 1 ? "" : "s", 100 * row.top_coverage, row.job, 100 * row.weight)});
   }
   return {.title = "Quota covered by the heaviest jobs",
           .x = {.title = "number of jobs, the heaviest first", .is_count = true},

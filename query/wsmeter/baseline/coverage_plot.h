@@ -2,11 +2,11 @@
 #pragma once
 
 #include "query/plot/line_plot.h"
-#include "query/table/table.h"
+#include "query/wsmeter/baseline/baseline_table.h"
 
 namespace plimsoll::query {
 
-// The quota that the heaviest N jobs have together against N; `baseline` is what baseline_table() gave.
-LinePlot coverage_plot(const Table& baseline);
+// The quota that the heaviest N jobs have together against N.
+LinePlot coverage_plot(const Baseline& baseline);
 
 }  // namespace plimsoll::query

@@ -11,8 +11,6 @@
 
 #include "query/wsmeter/construction/growing_cluster.h"
 #include "query/wsmeter/metric/estimate.h"
-#include "query/wsmeter/observed/job_quotas.h"
-#include "query/wsmeter/observed/performance.h"
 #include "query/wsmeter/validation/random.h"
 
 namespace plimsoll::query {
@@ -60,26 +58,19 @@ class FleetBuilder {
   Fleet fleet_;
 };
 
-Result<Fleet> read_fleet(std::string_view performance_csv, std::string_view jobs_csv,
-                         const std::string& platform) {
-  const auto quotas = read_job_quotas(jobs_csv);
-  if (!quotas) {
-    return propagate(quotas, "the table of jobs");
-  }
-  const auto performance = read_performance(performance_csv);
-  const auto instances = performance ? platform_of(*performance, platform)
-                                     : Result<const InstancesByJob*>(propagate(performance));
+Result<Fleet> fleet_of(const ObservedFleet& observed, const std::string& platform) {
+  const auto instances = platform_of(observed.performance, platform);
   if (!instances) {
     return propagate(instances, "the table of performance");
   }
   double all = 0;
-  for (const JobQuota& job : *quotas) {
+  for (const JobQuota& job : observed.jobs) {
     all += job.quota;
   }
   FleetBuilder builder;
   const std::vector<InstancePerformance> none;
-  for (size_t i = 0; i < quotas->size(); ++i) {
-    const JobQuota& job = (*quotas)[i];
+  for (size_t i = 0; i < observed.jobs.size(); ++i) {
+    const JobQuota& job = observed.jobs[i];
     const auto found = (*instances)->find(job.job);
     const auto& of_job = found == (*instances)->end() ? none : found->second;
     const int64_t there = job.instances.value_or(std::max(int64_t{1}, static_cast<int64_t>(of_job.size())));
@@ -168,9 +159,8 @@ std::string margin_note(const Fleet& fleet, const GrowingCluster& cluster, const
 
 }  // namespace
 
-Result<Table> cluster_table(std::string_view performance_csv, std::string_view jobs_csv,
-                            const ClusterRequest& request) {
-  const auto fleet = read_fleet(performance_csv, jobs_csv, request.current);
+Result<Table> cluster_table(const ObservedFleet& observed, const ClusterRequest& request) {
+  const auto fleet = fleet_of(observed, request.current);
   if (!fleet) {
     return propagate(fleet);
   }

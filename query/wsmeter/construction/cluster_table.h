@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
 #include "query/table/table.h"
+#include "query/wsmeter/observed/observed_fleet.h"
 
 namespace plimsoll::query {
 
@@ -21,9 +21,8 @@ struct ClusterRequest {
 
 // Random machines are taken until enough jobs are covered, again and again; the rows are the machines of the best of these clusters, that with the fewest
 // machines (of these, with the least quota), in the order in which they were drawn: machine, instances, quota, coverage (with those above it).
-// Notes say how many machines clusters have on average, and how well the metric of the covered jobs would be known. The table of performance has the columns
-// of read_performance() and machine. kNotFound where all machines together do not suffice, with what they cover.
-Result<Table> cluster_table(std::string_view performance_csv, std::string_view jobs_csv,
-                            const ClusterRequest& request);
+// Notes say how many machines clusters have on average, and how well the metric of the covered jobs would be known. Observations must name their
+// machines. kNotFound where all machines together do not suffice, with what they cover.
+Result<Table> cluster_table(const ObservedFleet& observed, const ClusterRequest& request);
 
 }  // namespace plimsoll::query

@@ -7,34 +7,22 @@ namespace {
 
 constexpr std::string_view kAll = "(all)";
 
-Result<InstancesByJob> arm_of(std::string_view csv, std::string_view platform, std::string_view what) {
-  const auto table = read_performance(csv);
-  if (!table) {
-    return propagate(table, "{}", what);
-  }
-  const auto jobs = platform_of(*table, platform);
-  return jobs ? Result<InstancesByJob>(**jobs) : propagate(jobs, "{}", what);
-}
-
-Result<Comparison> read_arms(const EvaluationTables& tables, const EvaluationRequest& request) {
+Result<Comparison> compare_platforms(const ObservedFleet& fleet, const PerformanceTable* test,
+                                     const EvaluationRequest& request) {
   if (request.margin && (!std::isfinite(*request.margin) || *request.margin <= 0)) {
     return fail(ErrorCode::kInvalid, "the margin is {}, must be above 0", *request.margin);
   }
-  const auto quotas = read_job_quotas(tables.jobs);
-  if (!quotas) {
-    return propagate(quotas, "the table of jobs");
-  }
-  const auto current = arm_of(tables.performance, request.current, "the table of performance");
+  const auto current = platform_of(fleet.performance, request.current);
   if (!current) {
-    return propagate(current);
+    return propagate(current, "the table of performance");
   }
-  const auto other = tables.test ? arm_of(*tables.test, request.other, "the table of test observations")
-                                 : arm_of(tables.performance, request.other, "the table of performance");
+  const auto other = platform_of(test != nullptr ? *test : fleet.performance, request.other);
   if (!other) {
-    return propagate(other);
+    return propagate(other, "{}",
+                     test != nullptr ? "the table of test observations" : "the table of performance");
   }
   // A census may have one instance; a sample of one has no deviation.
-  return compare_arms(*current, *other, *quotas,
+  return compare_arms(**current, **other, fleet.jobs,
                       {.current = request.method.is_current_sample ? size_t{2} : size_t{1}, .other = 2});
 }
 
@@ -99,8 +87,9 @@ std::string verdict_note(const MetricEstimate& metric) {
 
 }  // namespace
 
-Result<Table> evaluation_table(const EvaluationTables& tables, const EvaluationRequest& request) {
-  const auto comparison = read_arms(tables, request);
+Result<Table> evaluation_table(const ObservedFleet& fleet, const PerformanceTable* test,
+                               const EvaluationRequest& request) {
+  const auto comparison = compare_platforms(fleet, test, request);
   if (!comparison) {
     return propagate(comparison);
   }

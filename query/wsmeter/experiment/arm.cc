@@ -6,59 +6,29 @@
 #include <tuple>
 #include <utility>
 
-#include "query/table/values.h"
-
 namespace plimsoll::query {
 namespace {
-
-struct Columns {
-  size_t job, machine, rack, instance, performance, load;
-};
-
-Result<Columns> columns_of(const Table& table) {
-  Columns columns{};
-  for (const auto& [name, place] :
-       {std::pair("job", &columns.job), std::pair("machine", &columns.machine),
-        std::pair("rack", &columns.rack), std::pair("instance", &columns.instance),
-        std::pair("performance", &columns.performance), std::pair("denominator", &columns.load)}) {
-    const auto found = find_column(table, name);
-    if (!found) {
-      return propagate(found);
-    }
-    *place = *found;
-  }
-  return columns;
-}
 
 // Job, instance, machine.
 using Place = std::tuple<std::string, std::string, std::string>;
 
 class ArmBuilder {
  public:
-  Status add(const Columns& columns, const std::vector<Value>& row) {
-    const auto performance = number_in(row[columns.performance]);
-    const auto load = number_in(row[columns.load]);
-    if (!performance || !load) {
-      return fail(ErrorCode::kCorrupt, "an observation has no number for performance or load");
-    }
-    const Place place{text_in(row[columns.job]), text_in(row[columns.instance]),
-                      text_in(row[columns.machine])};
-    const auto& [job, instance, machine] = place;
-    auto& instances = arm_.instances[job];
-    auto& loads = arm_.loads[job];
-    const auto [known, is_new] = places_.try_emplace(place, instances.size());
+  void add(const Observation& seen) {
+    auto& instances = arm_.instances[seen.job];
+    auto& loads = arm_.loads[seen.job];
+    const auto [known, is_new] =
+        places_.try_emplace(Place{seen.job, seen.instance, seen.machine}, instances.size());
     if (is_new) {
-      instances.push_back(
-          {.performance = *performance, .machine = machine, .rack = text_in(row[columns.rack])});
-      loads.push_back(*load);
-      arm_.names[job].push_back(instance + " on " + machine);
-      return {};
+      instances.push_back({.performance = seen.performance, .machine = seen.machine, .rack = seen.rack});
+      loads.push_back(seen.load);
+      arm_.names[seen.job].push_back(seen.instance + " on " + seen.machine);
+      return;
     }
     double& sum = loads[known->second];
     double& mean = instances[known->second].performance;
-    sum += *load;
-    mean += sum > 0 ? (*performance - mean) * *load / sum : 0;
-    return {};
+    sum += seen.load;
+    mean += sum > 0 ? (seen.performance - mean) * seen.load / sum : 0;
   }
 
   Arm take() { return std::move(arm_); }
@@ -70,16 +40,10 @@ class ArmBuilder {
 
 }  // namespace
 
-Result<Arm> arm_of(const Table& observations) {
-  const auto columns = columns_of(observations);
-  if (!columns) {
-    return propagate(columns);
-  }
+Arm arm_of(const Observations& observations) {
   ArmBuilder builder;
-  for (const auto& row : observations.rows) {
-    if (auto added = builder.add(*columns, row); !added) {
-      return propagate(added);
-    }
+  for (const Observation& seen : observations.seen) {
+    builder.add(seen);
   }
   Arm arm = builder.take();
   arm.from_ns = observations.coverage.from_ns;

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "query/table/table.h"
+#include "query/wsmeter/observed/observation.h"
 #include "query/wsmeter/observed/performance.h"
 
 namespace plimsoll::query {
@@ -28,9 +27,8 @@ struct Arm {
   std::vector<std::string> notes = {};  // of the observations: what they lack
 };
 
-// From the table that observations() makes. Rows of one instance on one machine (of several platforms) are put together, by their loads. kCorrupt where the
-// table is another.
-Result<Arm> arm_of(const Table& observations);
+// Observations of one instance on one machine (of several platforms) are put together, by their loads.
+Arm arm_of(const Observations& observations);
 
 size_t instances_of(const Arm& arm);
 double load_of(const Arm& arm);  // of all instances

@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <set>
+#include <utility>
 
+#include "query/table/values.h"
 #include "query/wsmeter/observed/columns.h"
 
 namespace plimsoll::query {
@@ -76,6 +78,13 @@ Status check_columns(const JobColumns& columns) {
   return checked ? columns.quota.require(hint) : checked;
 }
 
+Status check_sum(double all) {
+  if (!(all > 0)) {
+    return fail(ErrorCode::kInvalid, "no job has a quota");
+  }
+  return std::isfinite(all) ? Status() : fail(ErrorCode::kInvalid, "the sum of the quotas is too large");
+}
+
 }  // namespace
 
 Result<std::vector<JobQuota>> read_job_quotas(std::string_view content) {
@@ -106,11 +115,31 @@ Result<std::vector<JobQuota>> job_quotas_of(const formats::CsvTable& table) {
     all += job->quota;
     jobs.push_back(std::move(*job));
   }
-  if (!(all > 0) || !std::isfinite(all)) {
-    return all > 0 ? fail(ErrorCode::kInvalid, "the sum of the quotas is too large")
-                   : fail(ErrorCode::kInvalid, "no job has a quota");
+  auto checked = check_sum(all);
+  return checked ? Result<std::vector<JobQuota>>(std::move(jobs)) : propagate(checked);
+}
+
+Result<std::vector<JobQuota>> job_quotas_in(const Table& jobs) {
+  const auto name = find_column(jobs, "job");
+  const auto quota = name ? find_column(jobs, "cpu_quota") : name;
+  const auto instances = quota ? find_column(jobs, "instances") : quota;
+  if (!instances) {
+    return propagate(instances);
   }
-  return jobs;
+  std::vector<JobQuota> quotas;
+  double all = 0;
+  for (const std::vector<Value>& row : jobs.rows) {
+    const auto* const count = std::get_if<int64_t>(&row[*instances]);
+    JobQuota job{.job = text_in(row[*name]), .quota = number_in(row[*quota]).value_or(0)};
+    if (!(job.quota >= 0) || count == nullptr || *count < 1) {
+      return fail(ErrorCode::kCorrupt, "the job {} has no quota of at least 0, or no instances", job.job);
+    }
+    job.instances = *count;
+    all += job.quota;
+    quotas.push_back(std::move(job));
+  }
+  auto checked = check_sum(all);
+  return checked ? Result<std::vector<JobQuota>>(std::move(quotas)) : propagate(checked);
 }
 
 }  // namespace plimsoll::query

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "formats/csv.h"
+#include "query/table/table.h"
 
 namespace plimsoll::query {
 
@@ -24,5 +25,7 @@ struct JobQuota {
 Result<std::vector<JobQuota>> read_job_quotas(std::string_view content);
 // The same of a table that was read: a job for each of its rows.
 Result<std::vector<JobQuota>> job_quotas_of(const formats::CsvTable& table);
+// The same of what the view `jobs` answers. kCorrupt where that is not its answer: a server may be of another version.
+Result<std::vector<JobQuota>> job_quotas_in(const Table& jobs);
 
 }  // namespace plimsoll::query

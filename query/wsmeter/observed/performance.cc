@@ -31,23 +31,20 @@ Status check_columns(const PerformanceColumns& columns) {
   return {};
 }
 
-// Puts the rows of an instance together.
+// Puts the observations of an instance together.
 class Collector {
  public:
   explicit Collector(PerformanceTable& table) : table_(table) {}
 
-  void add(const PerformanceColumns& columns, const formats::CsvTable::Row& row, double performance) {
-    const std::string& platform = columns.platform.text(row);
-    const std::string& job = columns.job.text(row);
-    const std::string& machine = columns.machine.text(row);
-    auto& instances = table_.platforms[platform][job];
-    const auto [place, is_new] = rows_.try_emplace({&instances, machine, columns.instance.text(row)},
+  void add(const Observation& seen) {
+    auto& instances = table_.platforms[seen.platform][seen.job];
+    const auto [place, is_new] = rows_.try_emplace({&instances, seen.machine, seen.instance},
                                                    Rows{.place = instances.size(), .count = 0});
     if (is_new) {
-      instances.push_back({.performance = 0, .machine = machine, .rack = columns.rack.text(row)});
+      instances.push_back({.performance = 0, .machine = seen.machine, .rack = seen.rack});
     }
     double& mean = instances[place->second.place].performance;
-    mean += (performance - mean) / static_cast<double>(++place->second.count);
+    mean += (seen.performance - mean) / static_cast<double>(++place->second.count);
   }
 
  private:
@@ -85,7 +82,21 @@ Result<PerformanceTable> read_performance(std::string_view content) {
     if (!performance) {
       return propagate(performance);
     }
-    collector.add(columns, row, *performance);
+    collector.add({.job = columns.job.text(row),
+                   .machine = columns.machine.text(row),
+                   .rack = columns.rack.text(row),
+                   .platform = columns.platform.text(row),
+                   .instance = columns.instance.text(row),
+                   .performance = *performance});
+  }
+  return table;
+}
+
+PerformanceTable performance_of(const Observations& observations) {
+  PerformanceTable table{.platforms = {}, .has_machines = true, .has_racks = true};
+  Collector collector(table);
+  for (const Observation& seen : observations.seen) {
+    collector.add(seen);
   }
   return table;
 }

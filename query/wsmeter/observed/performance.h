@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "query/wsmeter/observed/observation.h"
 
 namespace plimsoll::query {
 
@@ -32,6 +33,8 @@ struct PerformanceTable {
 // kInvalid, with the line, for performance that is no finite number. Zero and negative ones are read: who uses them decides. Takes about 1 us a
 // row.
 Result<PerformanceTable> read_performance(std::string_view content);
+// The same of what a store or server has observed.
+PerformanceTable performance_of(const Observations& observations);
 
 // The jobs of a platform; without a name, of the only one there is. kNotFound, or kInvalid where there are several to choose from, naming those.
 Result<const InstancesByJob*> platform_of(const PerformanceTable& table, std::string_view platform);

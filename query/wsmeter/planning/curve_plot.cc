@@ -4,22 +4,16 @@
 
 namespace plimsoll::query {
 
-LinePlot curve_plot(const Table& curve) {
-  const size_t margin_column = column_of(curve, "margin");
-  const size_t instances_column = column_of(curve, "instances");
-  const size_t cost_column = column_of(curve, "cost");
-  const size_t bound_column = column_of(curve, "min_cost");
+LinePlot curve_plot(const MarginCurve& curve) {
   PlotLine plans{.name = "plan", .points = {}};
   PlotLine bounds{.name = "lower bound of any plan", .points = {}};
-  for (const auto& row : curve.rows) {
-    const double margin = std::get<double>(row[margin_column]);
-    const double cost = std::get<double>(row[cost_column]);
-    const double bound = std::get<double>(row[bound_column]);
-    plans.points.push_back({cost, margin,
-                            fmt::format("margin {:.3g} %: {} instances, cost {:.6g}", 100 * margin,
-                                        std::get<int64_t>(row[instances_column]), cost)});
+  for (const MarginCurve::Point& point : curve.points) {
+    plans.points.push_back({point.cost, point.margin,
+                            fmt::format("margin {:.3g} %: {} instances, cost {:.6g}", 100 * point.margin,
+                                        point.instances, point.cost)});
     bounds.points.push_back(
-        {bound, margin, fmt::format("margin {:.3g} %: cost at least {:.6g}", 100 * margin, bound)});
+        {point.min_cost, point.margin,
+         fmt::format("margin {:.3g} %: cost at least {:.6g}", 100 * point.margin, point.min_cost)});
   }
   return {.title = "Margin of the metric against the cost of observing",
           .x = {.title = "cost (in the unit of the table's column cost, else of quota)",

@@ -114,10 +114,10 @@ int64_t instances_of(const ObservationPlan& plan) {
   return all;
 }
 
-void add_left_out(const PlannedTable& planned, Table& table) {
+void add_left_out(const PlannedTable& planned, std::vector<std::string>& notes) {
   if (!planned.left_out.empty()) {
-    table.notes.push_back(fmt::format("left out, stddev is unknown: {} ({:.3g} % of the quota)",
-                                      fmt::join(planned.left_out, ", "), 100 * planned.left_out_share));
+    notes.push_back(fmt::format("left out, stddev is unknown: {} ({:.3g} % of the quota)",
+                                fmt::join(planned.left_out, ", "), 100 * planned.left_out_share));
   }
 }
 
@@ -145,11 +145,11 @@ Result<Table> plan_table(std::string_view jobs_csv, const PlanRequest& request) 
   table.notes = {fmt::format("{} instances at a cost of {:.6g}, for a margin of {:.4g} %",
                              instances_of(plan->plan), plan->plan.cost, 100 * plan->margin),
                  plan->gap};
-  add_left_out(*read, table);
+  add_left_out(*read, table.notes);
   return table;
 }
 
-Result<Table> curve_table(std::string_view jobs_csv, const PlanRequest& request) {
+Result<MarginCurve> margin_curve(std::string_view jobs_csv, const PlanRequest& request) {
   const auto checked = check(request);
   const auto read = checked ? read_planned_jobs(jobs_csv) : propagate(checked);
   if (!read) {
@@ -159,15 +159,27 @@ Result<Table> curve_table(std::string_view jobs_csv, const PlanRequest& request)
   if (!curve) {
     return propagate(curve);
   }
-  Table table;
-  table.columns = {{"margin", "share"}, {"instances", ""}, {"cost", "cost"}, {"min_cost", "cost"}};
+  MarginCurve made;
   for (const ObservationPlan& plan : *curve) {
-    table.rows.push_back({plan.deviation * request.z, instances_of(plan), plan.cost, plan.min_cost});
+    made.points.push_back({.margin = plan.deviation * request.z,
+                           .instances = instances_of(plan),
+                           .cost = plan.cost,
+                           .min_cost = plan.min_cost});
   }
   if (curve->size() < kCurvePoints && curve->back().deviation > 0) {
-    table.notes.emplace_back("narrower margins need more instances than exist");
+    made.notes.emplace_back("narrower margins need more instances than exist");
   }
-  add_left_out(*read, table);
+  add_left_out(*read, made.notes);
+  return made;
+}
+
+Table table_of(const MarginCurve& curve) {
+  Table table;
+  table.notes = curve.notes;
+  table.columns = {{"margin", "share"}, {"instances", ""}, {"cost", "cost"}, {"min_cost", "cost"}};
+  for (const MarginCurve::Point& point : curve.points) {
+    table.rows.push_back({point.margin, point.instances, point.cost, point.min_cost});
+  }
   return table;
 }
 

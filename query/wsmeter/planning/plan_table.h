@@ -28,8 +28,21 @@ struct PlanRequest {
 // costs, which margin it has, and by how much a better one could be cheaper, or narrower. kInvalid for what makes no sense, with the line.
 Result<Table> plan_table(std::string_view jobs_csv, const PlanRequest& request);
 
-// What margins cost: a row for each of some twenty plans, from the loosest, the least of each job, on, each with a margin a fifth narrower than that before, until
-// all instances do not suffice: margin, instances, cost, min_cost (below which no plan has that margin).
-Result<Table> curve_table(std::string_view jobs_csv, const PlanRequest& request);
+// What margins cost: some twenty plans, from the loosest, the least of each job, on, each with a margin a fifth narrower than that before, until
+// all instances do not suffice.
+struct MarginCurve {
+  struct Point {
+    double margin = 0;
+    int64_t instances = 0;
+    double cost = 0;
+    double min_cost = 0;  // below which no plan has that margin
+  };
+  std::vector<Point> points = {};
+  std::vector<std::string> notes = {};
+};
+// Errors as plan_table() has them.
+Result<MarginCurve> margin_curve(std::string_view jobs_csv, const PlanRequest& request);
+// margin, instances, cost, min_cost
+Table table_of(const MarginCurve& curve);
 
 }  // namespace plimsoll::query

@@ -24,23 +24,14 @@ Status check(const ValidationRequest& request) {
   return {};
 }
 
-Result<Comparison> read_arms(std::string_view performance_csv, std::string_view jobs_csv,
-                             const ValidationRequest& request) {
-  const auto quotas = read_job_quotas(jobs_csv);
-  if (!quotas) {
-    return propagate(quotas, "the table of jobs");
-  }
-  const auto performance = read_performance(performance_csv);
-  if (!performance) {
-    return propagate(performance, "the table of performance");
-  }
-  const auto current = platform_of(*performance, request.current);
-  const auto other = platform_of(*performance, request.other);
+Result<Comparison> compare_platforms(const ObservedFleet& fleet, const ValidationRequest& request) {
+  const auto current = platform_of(fleet.performance, request.current);
+  const auto other = platform_of(fleet.performance, request.other);
   if (!current || !other) {
     return propagate(!current ? current : other);
   }
   // Both arms: plans are made from the deviations of the one, intervals from those of the other.
-  return compare_arms(**current, **other, *quotas, {.current = 2, .other = 2});
+  return compare_arms(**current, **other, fleet.jobs, {.current = 2, .other = 2});
 }
 
 Result<EffectPlan> plan_of(std::span<const ComparedJob> jobs, const EffectGoal& goal) {
@@ -157,12 +148,11 @@ void add_machines(const Comparison& comparison, const JobClusters& clusters, dou
 
 }  // namespace
 
-Result<Table> validation_table(std::string_view performance_csv, std::string_view jobs_csv,
-                               const ValidationRequest& request) {
+Result<Table> validation_table(const ObservedFleet& fleet, const ValidationRequest& request) {
   if (auto checked = check(request); !checked) {
     return propagate(checked);
   }
-  auto comparison = read_arms(performance_csv, jobs_csv, request);
+  auto comparison = compare_platforms(fleet, request);
   if (!comparison) {
     return propagate(comparison);
   }

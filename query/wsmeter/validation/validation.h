@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
 #include "query/table/table.h"
+#include "query/wsmeter/observed/observed_fleet.h"
 #include "query/wsmeter/planning/effect_plan.h"
 
 namespace plimsoll::query {
@@ -28,8 +28,7 @@ struct ValidationRequest {
 // A row for each model: model, trials, interval_coverage, power (shares of the trials), margin (the mean), coverage (of quota, by the jobs
 // compared), cost (the mean of a test cluster). Of each job, as many instances are drawn as a plan from the current platform's deviations says; of
 // machines, as many as bring the margin that the job clusters have on average. Notes say what was asked for and what is true. kInvalid for what makes no
-// sense, with the line of the table. 2,000 clusters of 3,000 instances take about a second.
-Result<Table> validation_table(std::string_view performance_csv, std::string_view jobs_csv,
-                               const ValidationRequest& request);
+// sense. 2,000 clusters of 3,000 instances take about a second.
+Result<Table> validation_table(const ObservedFleet& fleet, const ValidationRequest& request);
 
 }  // namespace plimsoll::query

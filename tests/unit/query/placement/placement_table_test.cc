@@ -31,16 +31,37 @@ struct Input {
   std::optional<double> max_unknown_cost = {};
 };
 
-Result<Table> answer(const Input& input) {
-  PlacementRequest request{.texts = {.costs = {"costs.csv", input.costs},
-                                     .jobs = {"jobs.csv", input.jobs},
-                                     .platforms = {"platforms.csv", input.platforms}},
-                           .max_unknown_cost = input.max_unknown_cost,
-                           .rows = input.rows};
-  if (!input.today.empty()) {
-    request.texts.today = {"today.csv", input.today};
+Result<PlacementTables> read_tables(const Input& input) {
+  auto costs = read_costs({"costs.csv", input.costs});
+  if (!costs) {
+    return propagate(costs);
   }
-  return placement_table(request);
+  auto jobs = read_loads({"jobs.csv", input.jobs});
+  if (!jobs) {
+    return propagate(jobs);
+  }
+  auto platforms = read_capacities({"platforms.csv", input.platforms}, costs->unit);
+  if (!platforms) {
+    return propagate(platforms);
+  }
+  PlacementTables tables{
+      .costs = std::move(*costs), .jobs = std::move(*jobs), .platforms = std::move(*platforms)};
+  if (!input.today.empty()) {
+    auto today = read_today({"today.csv", input.today});
+    if (!today) {
+      return propagate(today);
+    }
+    tables.today = std::move(*today);
+  }
+  return tables;
+}
+
+Result<Table> answer(const Input& input) {
+  auto tables = read_tables(input);
+  return tables ? placement_table({.tables = std::move(*tables),
+                                   .max_unknown_cost = input.max_unknown_cost,
+                                   .rows = input.rows})
+                : propagate(tables);
 }
 
 // Real numbers to nine digits.

@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "query/wsmeter/baseline/baseline_table.h"
+#include "query/wsmeter/baseline/coverage_plot.h"
 #include "query/wsmeter/baseline/independence.h"
 #include "query/wsmeter/baseline/normality.h"
+#include "tests/unit/query/wsmeter/observed_fleet.h"
 
 namespace plimsoll::query::baseline_test {
 namespace {
@@ -19,6 +21,12 @@ constexpr std::string_view kFleet =
     "platform,job,instance,performance\n"
     "old,a,0,90\nold,a,1,110\nold,b,0,3\nold,b,1,5\n"
     "new,a,0,120\nnew,b,0,8\nnew,c,0,1\n";
+
+Result<Table> baseline_table(std::string_view performance, std::string_view jobs,
+                             const BaselineRequest& request) {
+  const auto baseline = baseline_of(observed_fleet(performance, jobs), request);
+  return baseline ? Result<Table>(table_of(*baseline)) : propagate(baseline);
+}
 
 double number(const Table& table, size_t row, std::string_view column) {
   return std::get<double>(table.rows.at(row)[column_of(table, column)]);
@@ -54,6 +62,18 @@ TEST(Baseline, OfASingleInstanceHasNoDeviation) {
   EXPECT_TRUE(std::holds_alternative<std::monostate>(table->rows[0][column_of(*table, "stddev")]));
   EXPECT_EQ(number(*table, 0, "top_stddev"), 0);
   EXPECT_EQ(number(*table, 0, "stddev_vs_all_jobs"), 0);
+}
+
+TEST(Baseline, IsPlottedByTheQuotaThatItsJobsCover) {
+  const auto baseline = baseline_of(observed_fleet(kFleet, kJobs), {.current = "old", .other = "new"});
+  ASSERT_TRUE(baseline) << baseline.error().text();
+  const LinePlot plot = coverage_plot(*baseline);
+  ASSERT_EQ(plot.lines.size(), 1);
+  ASSERT_EQ(plot.lines[0].points.size(), 2);
+  EXPECT_EQ(plot.lines[0].points[1].x, 2);
+  EXPECT_DOUBLE_EQ(plot.lines[0].points[1].y, 0.4);
+  EXPECT_THAT(plot.lines[0].points[1].tooltip,
+              HasSubstr("2 jobs: 40 % of the quota; the last is b (weight 25 %)"));
 }
 
 TEST(Baseline, ThatMakesNoSenseSaysWhy) {

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "tests/unit/query/wsmeter/observed_fleet.h"
+
 namespace plimsoll::query::cluster_table_test {
 namespace {
 
@@ -21,7 +23,7 @@ constexpr std::string_view kPerformance =
 constexpr std::string_view kJobs = "job,quota\nweb,80\ndb,15\nbatch,5\n";
 
 Result<Table> cluster(const ClusterRequest& request) {
-  return cluster_table(kPerformance, kJobs, request);
+  return cluster_table(observed_fleet(kPerformance, kJobs), request);
 }
 
 std::set<std::string> machines_of(const Table& table) {
@@ -62,8 +64,9 @@ TEST(ClusterTable, OnAverageTakesAsManyMachinesAsChanceWouldHaveIt) {
 }
 
 TEST(ClusterTable, AnInstanceHasItsShareOfAllThatThereAre) {
-  const auto table = cluster_table(kPerformance, "job,quota,instances\nweb,80,40\ndb,15,\nbatch,5,\n",
-                                   {.current = "old", .min_instances = 2, .coverage = 0.9});
+  const auto table =
+      cluster_table(observed_fleet(kPerformance, "job,quota,instances\nweb,80,40\ndb,15,\nbatch,5,\n"),
+                    {.current = "old", .min_instances = 2, .coverage = 0.9});
   ASSERT_TRUE(table) << table.error().text();
   EXPECT_DOUBLE_EQ(std::get<double>(table->rows[0][2]), 80.0 / 40 + 15.0 / 3);
 }
@@ -76,8 +79,8 @@ TEST(ClusterTable, AllMachinesSufficeForAllOfTheQuotaInAnyOrder) {
     performance += fmt::format("j{0},1,m{0},old,1\n", i);
     jobs += fmt::format("j{},{}\n", i, i % 3 == 0 ? 1 : 1e4);
   }
-  const auto table =
-      cluster_table(performance, jobs, {.current = "old", .min_instances = 1, .coverage = 1, .tries = 3});
+  const auto table = cluster_table(observed_fleet(performance, jobs),
+                                   {.current = "old", .min_instances = 1, .coverage = 1, .tries = 3});
   ASSERT_TRUE(table) << table.error().text();
   EXPECT_LE(table->rows.size(), 20'000);
   EXPECT_GE(table->rows.size(), 19'000) << "but for the smallest jobs in the end";
@@ -94,7 +97,9 @@ TEST(ClusterTable, ThatCannotBeSaysWhat) {
               HasSubstr("all 5 machines cover 80 % of the quota with 4 or more instances per job, less than "
                         "the required 90 %"));
   EXPECT_THAT(cluster({}).error().text(), HasSubstr("give --current, one of: new, old"));
-  EXPECT_THAT(cluster_table("platform,job,instance,performance\nold,web,1,2\n", kJobs, {}).error().text(),
+  EXPECT_THAT(cluster_table(observed_fleet("platform,job,instance,performance\nold,web,1,2\n", kJobs), {})
+                  .error()
+                  .text(),
               HasSubstr("has no machines"));
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "query/wsmeter/evaluation/evaluation_table.h"
+#include "tests/unit/query/wsmeter/observed_fleet.h"
 
 namespace plimsoll::query::evaluation_test {
 namespace {
@@ -22,7 +23,9 @@ std::string test_table(std::string_view rows) {
 const std::string kTest = test_table("new,a,0,219\nnew,a,1,221\nnew,b,0,10\nnew,b,1,10\n");
 
 Result<Table> evaluated(std::string_view test, const EvaluationRequest& request) {
-  return evaluation_table({.performance = kFleet, .jobs = kJobs, .test = test}, request);
+  const auto observed = read_performance(test);
+  return observed ? evaluation_table(observed_fleet(kFleet, kJobs), &*observed, request)
+                  : propagate(observed);
 }
 
 TEST(Evaluation, ByHand) {

@@ -66,6 +66,23 @@ TEST(Observations, AreOfEachInstanceOnEachMachineWithItsQuota) {
   EXPECT_THAT(csv(table), HasSubstr("web,m2,,AMD Zen 4,web/1,0.25,,too few samples,40000,\n"));
 }
 
+TEST(Observations, AreTypedBeforeTheyAreATable) {
+  Fleet fleet;
+  fleet.add(profile_of({1, "m1", "AMD Zen 3", "db", "db/1", 400, 300}));
+  const LiveFleet live{{}, {census_of("m1", "db", "db/1", 2.5)}};
+  const auto seen = observe({}, **Snapshot::load(fleet.path()), live);
+  ASSERT_TRUE(seen) << seen.error().text();
+  ASSERT_EQ(seen->seen.size(), 1);
+  const Observation& one = seen->seen[0];
+  EXPECT_EQ(one.job, "db");
+  EXPECT_EQ(one.instance, "db/1");
+  EXPECT_DOUBLE_EQ(one.performance, 0.75);
+  EXPECT_TRUE(one.margin);
+  EXPECT_EQ(one.load, 400'000);
+  EXPECT_EQ(one.quota_cpus, 2.5);
+  EXPECT_EQ(seen->performance_unit, "instructions/cycles");
+}
+
 TEST(Observations, ASelectionHolds) {
   Fleet fleet;
   fleet.add(profile_of({1, "m1", "AMD Zen 3", "db", "db/1", 400, 300}));

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "query/wsmeter/planning/curve_plot.h"
+
 namespace plimsoll::query {
 namespace {
 
@@ -101,7 +103,7 @@ TEST(PlanTable, NumbersThatAreNoneAreNotPlannedFor) {
   for (const PlanRequest& request : {PlanRequest{.margin = nan}, PlanRequest{.margin = 0.1, .z = nan},
                                      PlanRequest{.detect = HUGE_VAL}, PlanRequest{.budget = nan}}) {
     EXPECT_THAT(csv(kCustomer, request), HasSubstr("is not a finite number"));
-    EXPECT_FALSE(curve_table(kCustomer, request));
+    EXPECT_FALSE(margin_curve(kCustomer, request));
   }
   EXPECT_THAT(csv("job,quota,mean,stddev,cost\na,1e308,1,1,1\nb,1e308,1,1,1\n", {.margin = 0.1}),
               HasSubstr("is too large"));
@@ -120,9 +122,9 @@ TEST(PlanTable, CountsInstancesWithoutOverflow) {
 }
 
 TEST(PlanTable, ACurveOfWhatDoesNotVaryHasOneRow) {
-  const auto curve = curve_table("job,quota,mean,stddev,cost\na,1,1,0,1\n", {.margin = 1});
+  const auto curve = margin_curve("job,quota,mean,stddev,cost\na,1,1,0,1\n", {.margin = 1});
   ASSERT_TRUE(curve);
-  EXPECT_EQ(curve->rows.size(), 1);
+  EXPECT_EQ(curve->points.size(), 1);
   EXPECT_THAT(curve->notes, ::testing::IsEmpty()) << "there is no narrower margin than none";
 }
 
@@ -139,20 +141,33 @@ TEST(PlanTable, ABudgetBuysAMargin) {
 }
 
 TEST(PlanTable, ACurveSaysWhatMarginsCost) {
-  const auto table = curve_table("job,quota,mean,stddev,instances,cost\na,1,1,0.2,20,3\n", {.z = 2});
-  ASSERT_TRUE(table) << table.error().text();
-  // 4 instances have 2 x 0.2 / sqrt(4), and each row at most 0.8 of the margin before; 20 are all there are.
+  const auto curve = margin_curve("job,quota,mean,stddev,instances,cost\na,1,1,0.2,20,3\n", {.z = 2});
+  ASSERT_TRUE(curve) << curve.error().text();
+  // 4 instances have 2 x 0.2 / sqrt(4), and each at most 0.8 of the margin before; 20 are all there are.
   std::vector<int64_t> instances;
   double before = 1;
-  for (const auto& row : table->rows) {
-    instances.push_back(std::get<int64_t>(row[1]));
-    EXPECT_LE(std::get<double>(row[0]), before * 0.8 + 1e-12);
-    EXPECT_EQ(std::get<double>(row[2]), 3.0 * static_cast<double>(instances.back()));
-    before = std::get<double>(row[0]);
+  for (const MarginCurve::Point& point : curve->points) {
+    instances.push_back(point.instances);
+    EXPECT_LE(point.margin, before * 0.8 + 1e-12);
+    EXPECT_EQ(point.cost, 3.0 * static_cast<double>(point.instances));
+    before = point.margin;
   }
   EXPECT_THAT(instances, ElementsAre(4, 7, 11, 18));
-  EXPECT_DOUBLE_EQ(std::get<double>(table->rows[0][0]), 0.2);
-  EXPECT_THAT(table->notes, ElementsAre("narrower margins need more instances than exist"));
+  EXPECT_DOUBLE_EQ(curve->points[0].margin, 0.2);
+  EXPECT_THAT(curve->notes, ElementsAre("narrower margins need more instances than exist"));
+}
+
+TEST(PlanTable, ACurveIsATableAndAPlot) {
+  const MarginCurve curve{.points = {{.margin = 0.2, .instances = 4, .cost = 12, .min_cost = 11}},
+                          .notes = {"a note"}};
+  const Table table = table_of(curve);
+  EXPECT_EQ(to_csv(table), "margin,instances,cost,min_cost\r\n0.2,4,12,11\r\n");
+  EXPECT_THAT(table.notes, ElementsAre("a note"));
+  const LinePlot plot = curve_plot(curve);
+  ASSERT_EQ(plot.lines.size(), 2);
+  EXPECT_EQ(plot.lines[0].points[0].x, 12);
+  EXPECT_EQ(plot.lines[1].points[0].x, 11);
+  EXPECT_EQ(plot.lines[0].points[0].tooltip, "margin 20 %: 4 instances, cost 12");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "query/wsmeter/validation/validation.h"
+#include "tests/unit/query/wsmeter/observed_fleet.h"
 
 namespace plimsoll::query {
 namespace {
@@ -21,8 +22,8 @@ class ValidationCorpus : public ::testing::Test {
       GTEST_SKIP() << "no corpus";
     }
     const std::string folder = std::string(corpus) + "/vm_noise/";
-    performance_ = read_file(folder + "performance.csv.gz", 1 << 24).value_or("");
-    jobs_ = read_file(folder + "jobs.csv", 1 << 20).value_or("");
+    fleet_ = observed_fleet(read_file(folder + "performance.csv.gz", 1 << 24).value_or(""),
+                            read_file(folder + "jobs.csv", 1 << 20).value_or(""));
   }
 
   struct Row {
@@ -32,7 +33,7 @@ class ValidationCorpus : public ::testing::Test {
     double cost;
   };
   Row row(const ValidationRequest& request, size_t place = 0) const {
-    const auto table = validation_table(performance_, jobs_, request);
+    const auto table = validation_table(fleet_, request);
     EXPECT_TRUE(table) << table.error().text();
     if (!table) {
       return {};
@@ -59,8 +60,7 @@ class ValidationCorpus : public ::testing::Test {
             .share = share};
   }
 
-  std::string performance_;
-  std::string jobs_;
+  ObservedFleet fleet_;
 };
 
 TEST_F(ValidationCorpus, IntervalsHoldTheTruth) {

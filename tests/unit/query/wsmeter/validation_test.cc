@@ -7,6 +7,7 @@
 
 #include "query/wsmeter/validation/machine_clusters.h"
 #include "query/wsmeter/validation/scaling.h"
+#include "tests/unit/query/wsmeter/observed_fleet.h"
 
 namespace plimsoll::query::validation_test {
 namespace {
@@ -37,7 +38,7 @@ ValidationRequest request(double margin) {
 TEST(Validation, HasARowForEachModel) {
   ValidationRequest both = request(0.05);
   both.model = ClusterModel::kBoth;
-  const auto table = validation_table(performance(), kJobs, both);
+  const auto table = validation_table(observed_fleet(performance(), kJobs), both);
   ASSERT_TRUE(table) << table.error().text();
   const std::string csv = to_csv(*table);
   EXPECT_THAT(csv, HasSubstr("model,trials,interval_coverage,power,margin,coverage,cost"));
@@ -50,14 +51,14 @@ TEST(Validation, HasARowForEachModel) {
 }
 
 TEST(Validation, OfASeedIsTheSameEveryTime) {
-  const auto once = validation_table(performance(), kJobs, request(0.05));
-  const auto again = validation_table(performance(), kJobs, request(0.05));
+  const auto once = validation_table(observed_fleet(performance(), kJobs), request(0.05));
+  const auto again = validation_table(observed_fleet(performance(), kJobs), request(0.05));
   ASSERT_TRUE(once && again);
   EXPECT_EQ(to_csv(*once), to_csv(*again));
 }
 
 TEST(Validation, OfAllInstancesIsSure) {
-  const auto table = validation_table(performance(), kJobs, request(1e-9));
+  const auto table = validation_table(observed_fleet(performance(), kJobs), request(1e-9));
   ASSERT_TRUE(table) << table.error().text();
   EXPECT_EQ(std::get<double>(table->rows[0][2]), 1);
   EXPECT_EQ(std::get<double>(table->rows[0][3]), 1);
@@ -67,7 +68,7 @@ TEST(Validation, OfAllInstancesIsSure) {
 
 TEST(Validation, WithoutVarianceHasNoMargin) {
   const std::string flat = "platform,job,instance,performance\nA,a,0,1\nA,a,1,1\nB,a,0,1\nB,a,1,1\n";
-  const auto table = validation_table(flat, "job,quota\na,1\n", request(0.01));
+  const auto table = validation_table(observed_fleet(flat, "job,quota\na,1\n"), request(0.01));
   ASSERT_TRUE(table) << table.error().text();
   EXPECT_EQ(std::get<double>(table->rows[0][2]), 1);
   EXPECT_EQ(std::get<double>(table->rows[0][3]), 0);
@@ -76,7 +77,7 @@ TEST(Validation, WithoutVarianceHasNoMargin) {
 
 TEST(Validation, ThatMakesNoSenseSaysWhy) {
   const auto why = [](ValidationRequest wrong, std::string_view jobs = kJobs) {
-    return validation_table(performance(), jobs, wrong).error().text();
+    return validation_table(observed_fleet(performance(), jobs), wrong).error().text();
   };
   ValidationRequest wrong = request(0);
   EXPECT_THAT(why(wrong), HasSubstr("the effect or margin is 0"));

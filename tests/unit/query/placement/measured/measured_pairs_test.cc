@@ -75,6 +75,43 @@ TEST(MeasuredPairs, AreOfAllMachinesOfAPlatform) {
   EXPECT_DOUBLE_EQ(load(*all, 1), 100'000.0 / 10) << "none of these has registered";
 }
 
+TEST(MeasuredPairs, AreWhatAPlacementTakes) {
+  Fleet fleet;
+  fleet.add(profile_of({1, "m1", "old", "web", 400, 200}));
+  fleet.add(profile_of({2, "m2", "old", "db", 100, 300}));
+  fleet.add(profile_of({3, "m3", "new", "web", 50, 100}));
+  const auto measured = measure_pairs({}, **Snapshot::load(fleet.path()), {});
+  ASSERT_TRUE(measured) << measured.error().text();
+  const auto received = from_json(to_json(table_of(*measured)));
+  ASSERT_TRUE(received);
+  const auto again = measured_pairs_in(*received);
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(to_json(table_of(*again)), to_json(table_of(*measured)));
+
+  const CostTable costs = costs_of(*again, "measured");
+  ASSERT_EQ(costs.rows.size(), 3);
+  EXPECT_EQ(costs.unit, CostUnit::kCycles);
+  EXPECT_EQ(costs.rows[2].job + costs.rows[2].platform, "webold");
+  EXPECT_DOUBLE_EQ(costs.rows[2].cost, 2);
+  EXPECT_EQ(costs.rows[2].line, 4) << "of the same as CSV";
+  const LoadTable loads = loads_of(*again, "measured");
+  ASSERT_EQ(loads.rows.size(), 2);
+  EXPECT_EQ(loads.rows[1].job, "web");
+  EXPECT_DOUBLE_EQ(loads.rows[1].load, 100'000.0 / 10 + 200'000.0 / 20 * 2);
+  const TodayTable today = today_of(*again, "measured");
+  ASSERT_EQ(today.rows.size(), 3);
+  EXPECT_DOUBLE_EQ(today.rows[1].load, 100'000.0 / 10);
+}
+
+TEST(MeasuredPairs, OfAnotherTableAreAnError) {
+  Table table = table_of(MeasuredPairs{.pairs = {{.job = "web", .platform = "old", .cpi = 1, .load = 5}}});
+  ASSERT_TRUE(measured_pairs_in(table));
+  table.rows[0][5] = std::string("much");
+  EXPECT_THAT(measured_pairs_in(table).error().text(), HasSubstr("the measured load of web is not a number"));
+  table.columns[5].name = "work";
+  EXPECT_EQ(measured_pairs_in(table).error().code, ErrorCode::kCorrupt);
+}
+
 TEST(MeasuredPairs, OfWhatIsSelected) {
   Fleet fleet;
   fleet.add(profile_of({1, "m1", "old", "web", 400, 200}));

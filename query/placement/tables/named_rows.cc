@@ -1,4 +1,4 @@
-#include "query/placement/named_rows.h"
+#include "query/placement/tables/named_rows.h"
 
 #include <fmt/ranges.h>
 
@@ -49,19 +49,6 @@ Result<double> NamedRows::positive(const formats::CsvTable::Row& row, std::strin
     return fail(ErrorCode::kInvalid, "{}: line {}: {} is 0, must be above 0", name_, row.line, column);
   }
   return value;
-}
-
-bool Names::add(const std::string& name) {
-  const bool is_new = numbers_.try_emplace(name, static_cast<uint32_t>(names_.size())).second;
-  if (is_new) {
-    names_.push_back(name);
-  }
-  return is_new;
-}
-
-std::optional<uint32_t> Names::find(const std::string& name) const {
-  const auto found = numbers_.find(name);
-  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace plimsoll::query

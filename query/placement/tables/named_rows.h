@@ -1,16 +1,14 @@
 // Rows of a CSV text whose errors name the text and the line.
 #pragma once
 
-#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
 #include "formats/csv.h"
-#include "query/placement/placement_input.h"
+#include "query/placement/tables/placement_tables.h"
 
 namespace plimsoll::query {
 
@@ -30,19 +28,6 @@ class NamedRows {
  private:
   std::string name_;
   formats::CsvTable table_;
-};
-
-// Numbers for names, in the order in which they came.
-class Names {
- public:
-  // False: it has one already.
-  bool add(const std::string& name);
-  std::optional<uint32_t> find(const std::string& name) const;
-  const std::vector<std::string>& all() const { return names_; }
-
- private:
-  std::vector<std::string> names_;
-  std::unordered_map<std::string, uint32_t> numbers_;
 };
 
 }  // namespace plimsoll::query
