@@ -36,14 +36,14 @@ Result<query::MeasuredPairs> ask_measured(const AssignOptions& options) {
 
 // A table of a file, by its reader.
 template <typename Read>
-auto from_file(const std::string& path, const Read& read) -> decltype(read(query::NamedText())) {
+auto table_from_file(const std::string& path, const Read& read) -> decltype(read(query::NamedText())) {
   const auto text = read_table_file(path);
   return text ? read(query::NamedText{path, *text}) : propagate(text);
 }
 
 Status add_today(const AssignOptions& options, const query::MeasuredPairs& measured, AssignInput& input) {
   if (!options.today.empty()) {
-    auto today = from_file(options.today, query::read_today);
+    auto today = table_from_file(options.today, query::read_today);
     if (!today) {
       return propagate(today);
     }
@@ -60,16 +60,16 @@ Result<AssignInput> read_input(const AssignOptions& options) {
     return propagate(measured);
   }
   auto costs = options.costs.empty() ? Result<query::CostTable>(query::costs_of(*measured, kMeasured))
-                                     : from_file(options.costs, query::read_costs);
+                                     : table_from_file(options.costs, query::read_costs);
   if (!costs) {
     return propagate(costs);
   }
   auto jobs = options.jobs.empty() ? Result<query::LoadTable>(query::loads_of(*measured, kMeasured))
-                                   : from_file(options.jobs, query::read_loads);
+                                   : table_from_file(options.jobs, query::read_loads);
   if (!jobs) {
     return propagate(jobs);
   }
-  auto platforms = from_file(options.platforms, [unit = costs->unit](const query::NamedText& text) {
+  auto platforms = table_from_file(options.platforms, [unit = costs->unit](const query::NamedText& text) {
     return query::read_capacities(text, unit);
   });
   if (!platforms) {
