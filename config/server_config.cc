@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -53,6 +54,281 @@ Status check_tokens(const std::vector<AccessToken>& tokens) {
   return {};
 }
 
+constexpr int64_t kMillisecondNs = kNsPerSecond / 1000;
+constexpr int64_t kLongestAgeNs = int64_t{20} * 365 * 24 * kNsPerHour;
+constexpr int64_t kLargestStoreBytes = int64_t{1} << 50;
+
+// The keys of each table of the file, in its order.
+std::vector<Key> server_keys(ServerConfig& config) {
+  return {
+      {"server.data", "Data directory. Required here or as --data; there is no default.", &config.data_dir},
+      {"server.listen",
+       "Address and port of the API, for users and the command line. Default: loopback only.",
+       &config.listen},
+      {"server.fleet_listen", "Address and port for daemons. Default: loopback only.", &config.fleet_listen},
+      {"server.hosts",
+       "Host names that clients may use, besides addresses, localhost and the name of this machine. Without "
+       "authentication, requests\nfor other names are refused: otherwise any web page could send requests "
+       "here (DNS rebinding). Default: none.",
+       &config.hosts},
+      {"server.certificate",
+       "Server certificate, a PEM file, followed by its intermediate certificates. Enables TLS (https://) on "
+       "both addresses.\nDefault: none.",
+       &config.certificate},
+      {"server.key", "Key of that certificate, a PEM file without a password.", &config.key},
+  };
+}
+
+std::vector<Key> access_keys(ServerConfig& config) {
+  return {
+      {"access.tokens",
+       "Tokens of users, one table per token; \"plimsoll token\" prints them. With a token here, or with "
+       "access.machine_ca, every client\nmust authenticate. Only in this file, not as a variable "
+       "(docs/security.md):",
+       TableList(&config.access_tokens)},
+      {"access.machine_ca",
+       "Certificate authorities that sign certificates of machines, a PEM file. A daemon with such a "
+       "certificate (daemon.certificate) is\nthe machine in its common name. Requires server.certificate. "
+       "Default: none.",
+       &config.access_machine_ca},
+      {"access.allow_unauthenticated",
+       "Permits non-loopback addresses without authentication: every client that reaches them may do "
+       "everything.",
+       &config.access_allow_unauthenticated},
+      {"access.max_requests_per_minute",
+       "Request limit per authenticated machine. Requests over it get 429 with Retry-After. 0: unlimited.",
+       &config.access_max_requests_per_minute, Range{0, 1'000'000}},
+      {"access.max_requests_per_minute_per_token",
+       "Request limit per token with the role read, admin or upload. Orders are not limited. 0: unlimited.",
+       &config.access_max_requests_per_minute_per_token, Range{0, 1'000'000}},
+  };
+}
+
+std::vector<Key> query_keys(ServerConfig& config) {
+  return {
+      {"query.threads",
+       "Threads that answer queries. No caller (a token, or an address without one) has all of them, nor "
+       "more of "
+       "the places to wait\nthan are free. Default: 0, one more than there are CPUs, at least 3.",
+       &config.query_threads, Range{0, 1024}},
+      {"query.sql_threads",
+       "Threads of low priority that answer SQL statements, shared in the same way. Other queries do not "
+       "wait for them.",
+       &config.query_sql_threads, Range{1, 1024}},
+      {"query.max_pending",
+       "Maximum queries that wait or are answered at once, and as many SQL statements. Others get 503 with "
+       "Retry-After, or 429 where\ntheir caller has its share of the places.",
+       &config.query_max_pending, Range{1, 100'000}},
+      {"query.max_time", "Time limit of a query. SQL statements have their own.",
+       DurationNs{&config.query_max_time_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
+      {"query.sql_max_time", "Time limit of an SQL statement.", DurationNs{&config.query_sql_max_time_ns},
+       Range{kNsPerSecond, 24 * kNsPerHour}},
+      {"query.sql_max_memory_bytes",
+       "Memory limit of an SQL statement, without what it sorts in temporary files; its answer has a quarter "
+       "of "
+       "that at\nmost. Statements that do not fit into a quarter of the server's memory together wait for "
+       "each "
+       "other.",
+       SizeBytes{&config.query_sql_max_memory_bytes}, Range{int64_t{1} << 20, int64_t{64} << 30}},
+  };
+}
+
+std::vector<Key> collect_keys(ServerConfig& config) {
+  return {
+      {"collect.events",
+       "Events that drawn machines collect, such as \"cycles\". Default: none, which leaves the choice "
+       "to\nthe daemon: cycles where the machine can count them, else cpu-clock.",
+       &config.collect_events},
+      {"collect.rate_hz", "Samples per second and CPU.", &config.collect_rate_hz, Range{1, 10'000}},
+      {"collect.stack_rate_hz",
+       "Samples per second and CPU with a stack, at most rate_hz. The other samples cost a fraction and have "
+       "the instruction\naddress only. Default: 0, all samples have stacks.",
+       &config.collect_stack_rate_hz, Range{0, 10'000}},
+      {"collect.stack_bytes", "Bytes of a thread's stack copied with a sample. Deeper stacks are truncated.",
+       SizeBytes{&config.collect_stack_bytes}, Range{int64_t{8} << 10, int64_t{64} << 10}},
+      {"collect.window", "Length of a raw profile: how long a drawn machine is profiled.",
+       DurationNs{&config.collect_window_ns}, Range{100 * kMillisecondNs, kNsPerHour}},
+  };
+}
+
+std::vector<Key> draw_keys(ServerConfig& config) {
+  return {
+      {"draw.interval",
+       "How often random machines are drawn, in whole seconds. Each drawn machine is profiled once in the "
+       "interval.\nDefault: 0, every machine is profiled all the time.",
+       DurationNs{&config.draw_interval_ns}, Range{0, 168 * kNsPerHour}},
+      {"draw.percent", "Percentage of the live machines that is drawn.", &config.draw_percent, Range{0, 100}},
+      {"draw.machines",
+       "Number of machines that is drawn, instead of draw.percent. Default: 0, use draw.percent.",
+       &config.draw_machines, Range{0, 10'000'000}},
+      {"draw.strata",
+       "Attributes that partition the fleet into strata. Machines are drawn per stratum, so that every draw "
+       "includes rare\nhardware: platform, datacenter, cluster, architecture, cpu_model, kernel, os, "
+       "daemon_version.",
+       &config.draw_strata},
+      {"draw.min_per_stratum", "Minimum machines drawn per stratum; all machines of a smaller stratum.",
+       &config.draw_min_per_stratum, Range{1, 1'000'000}},
+      {"draw.min_per_job", "Minimum machines per job, expected per draw. Default: 0, no minimum.",
+       &config.draw_min_per_job, Range{0, 1'000'000}},
+      {"draw.max_percent_per_job",
+       "Maximum percentage of a job's instances that is profiled at once; one always may be. Machines over "
+       "the limit are profiled\nlater in the interval, or skipped (withheld) in this draw.",
+       &config.draw_max_percent_per_job, Range{0, 100}},
+      {"draw.max_percent_per_platform",
+       "Maximum percentage of a platform's machines that is profiled at once; one always may be.",
+       &config.draw_max_percent_per_platform, Range{0, 100}},
+      {"draw.max_percent_per_rack",
+       "Maximum percentage of a rack's machines that is profiled at once; one always may be. Racks are from "
+       "the inventory.",
+       &config.draw_max_percent_per_rack, Range{0, 100}},
+      {"draw.max_overhead_percent",
+       "Maximum share of the fleet's CPU time that daemons may use, in percent, averaged over an hour, by "
+       "what they report. Over it,\ndrawn machines are withheld; one is always profiled.",
+       &config.draw_max_overhead_percent, Range{0, 100}},
+      {"draw.cooldown",
+       "Time during which a drawn machine is not drawn again. Machines then take turns, which limits the "
+       "probability of each,\nwhatever the minima. Default: 0, no cooldown.",
+       DurationNs{&config.draw_cooldown_ns}, Range{0, 168 * kNsPerHour}},
+      {"draw.event_sets",
+       "Sets of events that take turns over draws, each as names separated by spaces, such as\n[\"cycles "
+       "instructions\", \"cache-misses branch-misses\"]. Default: none, use collect.events.",
+       &config.draw_event_sets},
+      {"draw.late_after",
+       "Time after the window in which profiles arrive on time. Profiles that arrive later count too, and "
+       "are marked late.",
+       DurationNs{&config.draw_late_after_ns}, Range{0, 24 * kNsPerHour}},
+      {"draw.stop_percent",
+       "Maximum percentage of profiled machines that may fail within an hour. Above it, the event set, "
+       "daemon version or platform\nthat fails is stopped, or everything if failures spread. \"plimsoll "
+       "draws\" shows stops.",
+       &config.draw_stop_percent, Range{1, 100}},
+      {"draw.stop_min_failures", "Minimum failures before anything is stopped.",
+       &config.draw_stop_min_failures, Range{1, 1'000'000}},
+      {"draw.stop_pause",
+       "Pause after a stop. Then one machine is tried, then a tenth, then all. Doubles with every repeated "
+       "failure.",
+       DurationNs{&config.draw_stop_pause_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
+  };
+}
+
+std::vector<Key> inventory_keys(ServerConfig& config) {
+  return {
+      {"inventory.machines",
+       "Inventory of machines: a file or a URL (http://, https://). CSV with a header line, or a JSON list "
+       "of objects, with the columns\nmachine, datacenter, cluster, rack, platform, owner. Overrides what "
+       "machines report. Default: none.",
+       &config.inventory_machines},
+      {"inventory.jobs",
+       "Inventory of jobs, from a cluster manager: machine, job, instance (empty: all instances of the job "
+       "on that machine), quota_cpus,\nweight. Overrides the census of machines. Job names must match the "
+       "names in profiles.",
+       &config.inventory_jobs},
+      {"inventory.interval", "How often the inventory is read again.",
+       DurationNs{&config.inventory_interval_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
+  };
+}
+
+std::vector<Key> fleet_keys(ServerConfig& config) {
+  return {
+      {"fleet.heartbeat", "How often a daemon asks for work.", DurationNs{&config.heartbeat_ns},
+       Range{100 * kMillisecondNs, kNsPerHour / 6}},
+      {"fleet.max_connections",
+       "Maximum daemons connected at once; others wait. With heartbeats every 30 s or more often, daemons "
+       "keep their connections.\nNeeds one open file and about 20 KiB per connection.",
+       &config.fleet_max_connections, Range{16, 1'000'000}},
+      {"fleet.machine_ttl",
+       "Retention of machines that are offline, and of the history of the fleet: attributes, inventory, "
+       "placement of jobs, quotas.\nProfiles are kept.",
+       DurationNs{&config.fleet_machine_ttl_ns}, Range{kNsPerHour, int64_t{10} * 365 * 24 * kNsPerHour}},
+  };
+}
+
+std::vector<Key> limits_keys(ServerConfig& config) {
+  return {
+      {"limits.max_profile_bytes", "Maximum size of a raw profile.", SizeBytes{&config.max_profile_bytes},
+       Range{int64_t{4} << 10, int64_t{1} << 30}},
+  };
+}
+
+std::vector<Key> store_keys(ServerConfig& config) {
+  return {
+      {"store.max_segment_rows",
+       "Maximum rows of a merged segment. Merging needs 1 to 3 bytes of memory per row.",
+       &config.store_max_segment_rows, Range{int64_t{1} << 16, int64_t{1} << 30}},
+      {"store.max_block_bytes",
+       "Maximum size of a block: the part of the store that takes rows until it is this large or "
+       "store.max_block_age old.\nBuilding rows and answering questions need memory for the blocks they "
+       "touch: "
+       "about as much as their catalogues take.",
+       SizeBytes{&config.store_max_block_bytes}, Range{int64_t{16} << 20, int64_t{1} << 40}},
+      {"store.max_block_age",
+       "Maximum time that a block takes rows. Questions read the blocks of their times only.",
+       DurationNs{&config.store_max_block_age_ns}, Range{kNsPerHour, int64_t{31} * 24 * kNsPerHour}},
+  };
+}
+
+std::vector<Key> retention_keys(ServerConfig& config) {
+  return {
+      {"retention.raw_max_age",
+       "Maximum age of raw profiles, from which rows can be built again. Counted from when they came.",
+       DurationNs{&config.retention_raw_max_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
+      {"retention.raw_max_bytes",
+       "Maximum size of all raw profiles, with the IDs of those that are remembered. The oldest are dropped "
+       "first.\nDefault: 0, 15 % of the file system.",
+       SizeBytes{&config.retention_raw_max_bytes}, Range{0, kLargestStoreBytes}},
+      {"retention.rows_max_age",
+       "Maximum age of rows, which answer questions. They are dropped by whole blocks, once the latest "
+       "profile of a block is that old.",
+       DurationNs{&config.retention_rows_max_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
+      {"retention.rows_max_bytes",
+       "Maximum size of all blocks. The oldest are dropped first, the newest never: blocks get an eighth of "
+       "this size at most.\nDefault: 0, 45 % of the file system.",
+       SizeBytes{&config.retention_rows_max_bytes}, Range{0, kLargestStoreBytes}},
+      {"retention.full_max_age",
+       "Maximum age of full rows. Once the latest profile of a block is that old, it is rolled up: its "
+       "profiles are summed by\nhour, and threads and instances are dropped. 0: rows are never rolled up.",
+       DurationNs{&config.retention_full_max_age_ns}, Range{0, kLongestAgeNs}},
+      {"retention.full_max_bytes",
+       "Maximum size of all blocks with full rows. Over it the oldest are rolled up.\nDefault: 0, 35 % of "
+       "the "
+       "file system.",
+       SizeBytes{&config.retention_full_max_bytes}, Range{0, kLargestStoreBytes}},
+      {"retention.symbols_max_bytes",
+       "Maximum size of all symbol tables. Those that were not used for the longest time are dropped first, "
+       "and made\nagain when they are needed and the binary can still be found. Default: 0, 5 % of the file "
+       "system.",
+       SizeBytes{&config.retention_symbols_max_bytes}, Range{0, kLargestStoreBytes}},
+      {"retention.min_free_bytes",
+       "Minimum of the file system that stays free. Under it the oldest raw profiles and blocks are dropped, "
+       "and where\nnothing is left to drop, uploads get 503 and daemons keep their profiles. Orders still "
+       "work. Default: 0, 10 % of the\nfile system, at most 10 GiB.",
+       SizeBytes{&config.retention_min_free_bytes}, Range{0, kLargestStoreBytes}},
+      {"retention.max_upload_age",
+       "Maximum age of profiles that daemons send, counted from the end of their windows; older ones are "
+       "refused. The server\nremembers the IDs of profiles for a day longer. Must exceed "
+       "limits.max_spool_age "
+       "of the daemons.",
+       DurationNs{&config.retention_max_upload_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
+  };
+}
+
+std::vector<Key> symbols_keys(ServerConfig& config) {
+  return {
+      {"symbols.roots", "Folders whose files the symbolizer may open when a profile refers to them.",
+       &config.symbol_roots},
+      {"symbols.debug_roots",
+       "Folders of separate debug files, laid out as Debian's -dbgsym packages do: by build "
+       "ID\n(.build-id/xx/yyyy.debug), or by the path of the binary.",
+       &config.symbol_debug_roots},
+      {"symbols.retry", "How often to look for better symbols of binaries that lack some.",
+       DurationNs{&config.symbol_retry_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
+      {"symbols.max_memory_bytes",
+       "Memory limit of the process that reads a binary's symbols, without mapped files. A binary that needs "
+       "more is\nsymbolized from its symbol table only, without files and lines.",
+       SizeBytes{&config.symbol_max_memory_bytes}, Range{int64_t{16} << 20, int64_t{64} << 30}},
+  };
+}
+
 }  // namespace
 
 std::vector<Key> AccessToken::keys() {
@@ -81,225 +357,13 @@ Result<int64_t> AccessToken::expires_ns() const {
 }
 
 std::vector<Key> ServerConfig::keys() {
-  constexpr int64_t kMillisecondNs = kNsPerSecond / 1000;
-  constexpr int64_t kLongestAgeNs = int64_t{20} * 365 * 24 * kNsPerHour;
-  constexpr int64_t kLargestStoreBytes = int64_t{1} << 50;
-  return {
-      {"server.data", "Data directory. Required here or as --data; there is no default.", &data_dir},
-      {"server.listen",
-       "Address and port of the API, for users and the command line. Default: loopback only.", &listen},
-      {"server.fleet_listen", "Address and port for daemons. Default: loopback only.", &fleet_listen},
-      {"server.hosts",
-       "Host names that clients may use, besides addresses, localhost and the name of this machine. Without "
-       "authentication, requests\nfor other names are refused: otherwise any web page could send requests "
-       "here (DNS rebinding). Default: none.",
-       &hosts},
-      {"server.certificate",
-       "Server certificate, a PEM file, followed by its intermediate certificates. Enables TLS (https://) on "
-       "both addresses.\nDefault: none.",
-       &certificate},
-      {"server.key", "Key of that certificate, a PEM file without a password.", &key},
-      {"access.tokens",
-       "Tokens of users, one table per token; \"plimsoll token\" prints them. With a token here, or with "
-       "access.machine_ca, every client\nmust authenticate. Only in this file, not as a variable "
-       "(docs/security.md):",
-       TableList(&access_tokens)},
-      {"access.machine_ca",
-       "Certificate authorities that sign certificates of machines, a PEM file. A daemon with such a "
-       "certificate (daemon.certificate) is\nthe machine in its common name. Requires server.certificate. "
-       "Default: none.",
-       &access_machine_ca},
-      {"access.allow_unauthenticated",
-       "Permits non-loopback addresses without authentication: every client that reaches them may do "
-       "everything.",
-       &access_allow_unauthenticated},
-      {"access.max_requests_per_minute",
-       "Request limit per authenticated machine. Requests over it get 429 with Retry-After. 0: unlimited.",
-       &access_max_requests_per_minute, Range{0, 1'000'000}},
-      {"access.max_requests_per_minute_per_token",
-       "Request limit per token with the role read, admin or upload. Orders are not limited. 0: unlimited.",
-       &access_max_requests_per_minute_per_token, Range{0, 1'000'000}},
-      {"query.threads",
-       "Threads that answer queries. No caller (a token, or an address without one) has all of them, nor "
-       "more of "
-       "the places to wait\nthan are free. Default: 0, one more than there are CPUs, at least 3.",
-       &query_threads, Range{0, 1024}},
-      {"query.sql_threads",
-       "Threads of low priority that answer SQL statements, shared in the same way. Other queries do not "
-       "wait for them.",
-       &query_sql_threads, Range{1, 1024}},
-      {"query.max_pending",
-       "Maximum queries that wait or are answered at once, and as many SQL statements. Others get 503 with "
-       "Retry-After, or 429 where\ntheir caller has its share of the places.",
-       &query_max_pending, Range{1, 100'000}},
-      {"query.max_time", "Time limit of a query. SQL statements have their own.",
-       DurationNs{&query_max_time_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
-      {"query.sql_max_time", "Time limit of an SQL statement.", DurationNs{&query_sql_max_time_ns},
-       Range{kNsPerSecond, 24 * kNsPerHour}},
-      {"query.sql_max_memory_bytes",
-       "Memory limit of an SQL statement, without what it sorts in temporary files; its answer has a quarter "
-       "of "
-       "that at\nmost. Statements that do not fit into a quarter of the server's memory together wait for "
-       "each "
-       "other.",
-       SizeBytes{&query_sql_max_memory_bytes}, Range{int64_t{1} << 20, int64_t{64} << 30}},
-      {"collect.events",
-       "Events that drawn machines collect, such as \"cycles\". Default: none, which leaves the choice "
-       "to\nthe daemon: cycles where the machine can count them, else cpu-clock.",
-       &collect_events},
-      {"collect.rate_hz", "Samples per second and CPU.", &collect_rate_hz, Range{1, 10'000}},
-      {"collect.stack_rate_hz",
-       "Samples per second and CPU with a stack, at most rate_hz. The other samples cost a fraction and have "
-       "the instruction\naddress only. Default: 0, all samples have stacks.",
-       &collect_stack_rate_hz, Range{0, 10'000}},
-      {"collect.stack_bytes", "Bytes of a thread's stack copied with a sample. Deeper stacks are truncated.",
-       SizeBytes{&collect_stack_bytes}, Range{int64_t{8} << 10, int64_t{64} << 10}},
-      {"collect.window", "Length of a raw profile: how long a drawn machine is profiled.",
-       DurationNs{&collect_window_ns}, Range{100 * kMillisecondNs, kNsPerHour}},
-      {"draw.interval",
-       "How often random machines are drawn, in whole seconds. Each drawn machine is profiled once in the "
-       "interval.\nDefault: 0, every machine is profiled all the time.",
-       DurationNs{&draw_interval_ns}, Range{0, 168 * kNsPerHour}},
-      {"draw.percent", "Percentage of the live machines that is drawn.", &draw_percent, Range{0, 100}},
-      {"draw.machines",
-       "Number of machines that is drawn, instead of draw.percent. Default: 0, use draw.percent.",
-       &draw_machines, Range{0, 10'000'000}},
-      {"draw.strata",
-       "Attributes that partition the fleet into strata. Machines are drawn per stratum, so that every draw "
-       "includes rare\nhardware: platform, datacenter, cluster, architecture, cpu_model, kernel, os, "
-       "daemon_version.",
-       &draw_strata},
-      {"draw.min_per_stratum", "Minimum machines drawn per stratum; all machines of a smaller stratum.",
-       &draw_min_per_stratum, Range{1, 1'000'000}},
-      {"draw.min_per_job", "Minimum machines per job, expected per draw. Default: 0, no minimum.",
-       &draw_min_per_job, Range{0, 1'000'000}},
-      {"draw.max_percent_per_job",
-       "Maximum percentage of a job's instances that is profiled at once; one always may be. Machines over "
-       "the limit are profiled\nlater in the interval, or skipped (withheld) in this draw.",
-       &draw_max_percent_per_job, Range{0, 100}},
-      {"draw.max_percent_per_platform",
-       "Maximum percentage of a platform's machines that is profiled at once; one always may be.",
-       &draw_max_percent_per_platform, Range{0, 100}},
-      {"draw.max_percent_per_rack",
-       "Maximum percentage of a rack's machines that is profiled at once; one always may be. Racks are from "
-       "the inventory.",
-       &draw_max_percent_per_rack, Range{0, 100}},
-      {"draw.max_overhead_percent",
-       "Maximum share of the fleet's CPU time that daemons may use, in percent, averaged over an hour, by "
-       "what they report. Over it,\ndrawn machines are withheld; one is always profiled.",
-       &draw_max_overhead_percent, Range{0, 100}},
-      {"draw.cooldown",
-       "Time during which a drawn machine is not drawn again. Machines then take turns, which limits the "
-       "probability of each,\nwhatever the minima. Default: 0, no cooldown.",
-       DurationNs{&draw_cooldown_ns}, Range{0, 168 * kNsPerHour}},
-      {"draw.event_sets",
-       "Sets of events that take turns over draws, each as names separated by spaces, such as\n[\"cycles "
-       "instructions\", \"cache-misses branch-misses\"]. Default: none, use collect.events.",
-       &draw_event_sets},
-      {"draw.late_after",
-       "Time after the window in which profiles arrive on time. Profiles that arrive later count too, and "
-       "are marked late.",
-       DurationNs{&draw_late_after_ns}, Range{0, 24 * kNsPerHour}},
-      {"draw.stop_percent",
-       "Maximum percentage of profiled machines that may fail within an hour. Above it, the event set, "
-       "daemon version or platform\nthat fails is stopped, or everything if failures spread. \"plimsoll "
-       "draws\" shows stops.",
-       &draw_stop_percent, Range{1, 100}},
-      {"draw.stop_min_failures", "Minimum failures before anything is stopped.", &draw_stop_min_failures,
-       Range{1, 1'000'000}},
-      {"draw.stop_pause",
-       "Pause after a stop. Then one machine is tried, then a tenth, then all. Doubles with every repeated "
-       "failure.",
-       DurationNs{&draw_stop_pause_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
-      {"inventory.machines",
-       "Inventory of machines: a file or a URL (http://, https://). CSV with a header line, or a JSON list "
-       "of objects, with the columns\nmachine, datacenter, cluster, rack, platform, owner. Overrides what "
-       "machines report. Default: none.",
-       &inventory_machines},
-      {"inventory.jobs",
-       "Inventory of jobs, from a cluster manager: machine, job, instance (empty: all instances of the job "
-       "on that machine), quota_cpus,\nweight. Overrides the census of machines. Job names must match the "
-       "names in profiles.",
-       &inventory_jobs},
-      {"inventory.interval", "How often the inventory is read again.", DurationNs{&inventory_interval_ns},
-       Range{kNsPerSecond, 24 * kNsPerHour}},
-      {"fleet.heartbeat", "How often a daemon asks for work.", DurationNs{&heartbeat_ns},
-       Range{100 * kMillisecondNs, kNsPerHour / 6}},
-      {"fleet.max_connections",
-       "Maximum daemons connected at once; others wait. With heartbeats every 30 s or more often, daemons "
-       "keep their connections.\nNeeds one open file and about 20 KiB per connection.",
-       &fleet_max_connections, Range{16, 1'000'000}},
-      {"fleet.machine_ttl",
-       "Retention of machines that are offline, and of the history of the fleet: attributes, inventory, "
-       "placement of jobs, quotas.\nProfiles are kept.",
-       DurationNs{&fleet_machine_ttl_ns}, Range{kNsPerHour, int64_t{10} * 365 * 24 * kNsPerHour}},
-      {"limits.max_profile_bytes", "Maximum size of a raw profile.", SizeBytes{&max_profile_bytes},
-       Range{int64_t{4} << 10, int64_t{1} << 30}},
-      {"store.max_segment_rows",
-       "Maximum rows of a merged segment. Merging needs 1 to 3 bytes of memory per row.",
-       &store_max_segment_rows, Range{int64_t{1} << 16, int64_t{1} << 30}},
-      {"store.max_block_bytes",
-       "Maximum size of a block: the part of the store that takes rows until it is this large or "
-       "store.max_block_age old.\nBuilding rows and answering questions need memory for the blocks they "
-       "touch: "
-       "about as much as their catalogues take.",
-       SizeBytes{&store_max_block_bytes}, Range{int64_t{16} << 20, int64_t{1} << 40}},
-      {"store.max_block_age",
-       "Maximum time that a block takes rows. Questions read the blocks of their times only.",
-       DurationNs{&store_max_block_age_ns}, Range{kNsPerHour, int64_t{31} * 24 * kNsPerHour}},
-      {"retention.raw_max_age",
-       "Maximum age of raw profiles, from which rows can be built again. Counted from when they came.",
-       DurationNs{&retention_raw_max_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
-      {"retention.raw_max_bytes",
-       "Maximum size of all raw profiles, with the IDs of those that are remembered. The oldest are dropped "
-       "first.\nDefault: 0, 15 % of the file system.",
-       SizeBytes{&retention_raw_max_bytes}, Range{0, kLargestStoreBytes}},
-      {"retention.rows_max_age",
-       "Maximum age of rows, which answer questions. They are dropped by whole blocks, once the latest "
-       "profile of a block is that old.",
-       DurationNs{&retention_rows_max_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
-      {"retention.rows_max_bytes",
-       "Maximum size of all blocks. The oldest are dropped first, the newest never: blocks get an eighth of "
-       "this size at most.\nDefault: 0, 45 % of the file system.",
-       SizeBytes{&retention_rows_max_bytes}, Range{0, kLargestStoreBytes}},
-      {"retention.full_max_age",
-       "Maximum age of full rows. Once the latest profile of a block is that old, it is rolled up: its "
-       "profiles are summed by\nhour, and threads and instances are dropped. 0: rows are never rolled up.",
-       DurationNs{&retention_full_max_age_ns}, Range{0, kLongestAgeNs}},
-      {"retention.full_max_bytes",
-       "Maximum size of all blocks with full rows. Over it the oldest are rolled up.\nDefault: 0, 35 % of "
-       "the "
-       "file system.",
-       SizeBytes{&retention_full_max_bytes}, Range{0, kLargestStoreBytes}},
-      {"retention.symbols_max_bytes",
-       "Maximum size of all symbol tables. Those that were not used for the longest time are dropped first, "
-       "and made\nagain when they are needed and the binary can still be found. Default: 0, 5 % of the file "
-       "system.",
-       SizeBytes{&retention_symbols_max_bytes}, Range{0, kLargestStoreBytes}},
-      {"retention.min_free_bytes",
-       "Minimum of the file system that stays free. Under it the oldest raw profiles and blocks are dropped, "
-       "and where\nnothing is left to drop, uploads get 503 and daemons keep their profiles. Orders still "
-       "work. Default: 0, 10 % of the\nfile system, at most 10 GiB.",
-       SizeBytes{&retention_min_free_bytes}, Range{0, kLargestStoreBytes}},
-      {"retention.max_upload_age",
-       "Maximum age of profiles that daemons send, counted from the end of their windows; older ones are "
-       "refused. The server\nremembers the IDs of profiles for a day longer. Must exceed "
-       "limits.max_spool_age "
-       "of the daemons.",
-       DurationNs{&retention_max_upload_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
-      {"symbols.roots", "Folders whose files the symbolizer may open when a profile refers to them.",
-       &symbol_roots},
-      {"symbols.debug_roots",
-       "Folders of separate debug files, laid out as Debian's -dbgsym packages do: by build "
-       "ID\n(.build-id/xx/yyyy.debug), or by the path of the binary.",
-       &symbol_debug_roots},
-      {"symbols.retry", "How often to look for better symbols of binaries that lack some.",
-       DurationNs{&symbol_retry_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
-      {"symbols.max_memory_bytes",
-       "Memory limit of the process that reads a binary's symbols, without mapped files. A binary that needs "
-       "more is\nsymbolized from its symbol table only, without files and lines.",
-       SizeBytes{&symbol_max_memory_bytes}, Range{int64_t{16} << 20, int64_t{64} << 30}},
-  };
+  std::vector<Key> all;
+  for (const auto keys_of_table :
+       {server_keys, access_keys, query_keys, collect_keys, draw_keys, inventory_keys, fleet_keys,
+        limits_keys, store_keys, retention_keys, symbols_keys}) {
+    std::ranges::move(keys_of_table(*this), std::back_inserter(all));
+  }
+  return all;
 }
 
 Result<ServerConfig> load_server_config(const LoadInputs& inputs) {
