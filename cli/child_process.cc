@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/spawn_settings.h"
 #include "base/time.h"
 #include "base/unique_fd.h"
 
@@ -23,48 +23,16 @@ int64_t ns_of(const timeval& time) {
   return time.tv_sec * kNsPerSecond + time.tv_usec * (kNsPerSecond / 1'000'000);
 }
 
-// What a child is started with; the C interface needs them destroyed by hand.
-struct SpawnSettings {
-  posix_spawn_file_actions_t actions{};
-  posix_spawnattr_t attributes{};
-
-  explicit SpawnSettings(const std::string& log_path) {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log_path.c_str(),
-                                       O_WRONLY | O_CREAT | O_APPEND, 0644);
-    ::posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    ::posix_spawnattr_init(&attributes);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-};
-
 }  // namespace
 
 Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argv, const std::string& log_path) {
-  const SpawnSettings settings(log_path);
-  std::vector<char*> arguments;
-  for (const std::string& argument : argv) {
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  }
-  arguments.push_back(nullptr);
-  pid_t pid = -1;
-  const int error_number = ::posix_spawnp(&pid, argv[0].c_str(), &settings.actions, &settings.attributes,
-                                          arguments.data(), environ);
-  if (error_number != 0) {
-    return fail_errno(error_number, "starting {}", argv[0]);
-  }
-  return ChildProcess(pid);
+  SpawnSettings settings;
+  settings.open(STDIN_FILENO, "/dev/null", O_RDONLY);
+  settings.open(STDOUT_FILENO, log_path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  settings.duplicate(STDOUT_FILENO, STDERR_FILENO);
+  settings.set_own_group();
+  const auto pid = settings.start(argv, true);
+  return pid ? Result<ChildProcess>(ChildProcess(*pid)) : propagate(pid);
 }
 
 ChildProcess::~ChildProcess() {
