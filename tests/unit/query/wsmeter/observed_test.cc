@@ -73,7 +73,7 @@ Observations two_of_a_job() {
                     .margin_kind = "too few samples",
                     .load = 7}},
           .notes = {"a note"},
-          .coverage = {.from_ns = 5, .to_ns = 9}};
+          .coverage = {.from_ns = 5'000'000'000, .to_ns = 9'000'000'000}};
 }
 
 TEST(Observations, AreTheSameFromTheirTable) {
@@ -89,7 +89,7 @@ TEST(Observations, AreTheSameFromTheirTable) {
   EXPECT_EQ(again->seen[0].quota_cpus, 2);
   EXPECT_FALSE(again->seen[1].margin);
   EXPECT_FALSE(again->seen[1].quota_cpus);
-  EXPECT_EQ(again->coverage.to_ns, 9);
+  EXPECT_EQ(again->coverage.to_ns, 9'000'000'000);
 }
 
 TEST(Observations, OfAnotherTableAreAnError) {
