@@ -1,6 +1,7 @@
 #include "query/fdo/counts/count_binary.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -141,6 +142,7 @@ class BinaryCount {
       is_of_binary_[cells->keys[c][Column::kWorkload]] = true;
     }
     counts_.machines = static_cast<int64_t>(by_machine.size());
+    counts_.coverage.samples = std::llround(counts_.samples);
     choose_half(by_machine, origin_of, machine_of);
     return {};
   }
