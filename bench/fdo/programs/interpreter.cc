@@ -25,9 +25,12 @@ uint64_t interpret(const std::vector<uint16_t>& program, uint64_t instructions) 
   size_t at = 0;
   for (uint64_t i = 0; i < instructions; ++i) {
     switch (program[at]) {
-      TEN(1)
-      TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) HUNDRED(1) HUNDRED(2) HUNDRED(3)
-          HUNDRED(4) default : a += b;
+      // clang-format off
+      TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9)
+      HUNDRED(1) HUNDRED(2) HUNDRED(3) HUNDRED(4)
+      default:
+        a += b;
+      // clang-format on
     }
     at = at + 1 == program.size() ? 0 : at + 1;
   }
