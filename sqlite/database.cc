@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 
 #include "base/log.h"
@@ -271,6 +272,16 @@ Result<Statement*> Database::prepare_to_keep(std::string_view sql) {
   return &kept_.emplace(sql, std::move(*statement)).first->second;
 }
 
+// Without memory of our own: it is called where there may be none.
+void Database::roll_back() noexcept {
+  if (::sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr) != SQLITE_OK) {
+    try {
+      log_warning("ROLLBACK in {}: {}", path_, ::sqlite3_errmsg(connection_.get()));
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a message for which there is no memory
+    }
+  }
+}
+
 bool Database::is_in_transaction() const {
   return ::sqlite3_get_autocommit(connection_.get()) == 0;
 }
@@ -294,9 +305,7 @@ Result<Transaction> Transaction::begin_read(Database& database) {
 
 Transaction::~Transaction() {
   if (database_ != nullptr && database_->is_in_transaction()) {
-    if (const auto rolled_back = database_->run("ROLLBACK"); !rolled_back) {
-      log_warning("{}", rolled_back.error().text());
-    }
+    database_->roll_back();
   }
 }
 

@@ -64,6 +64,8 @@ class Database {
 
   // Whether one has begun and is not over: SQLite ends it by itself where it runs out of memory or room.
   bool is_in_transaction() const;
+  // Ends a transaction without its changes.
+  void roll_back() noexcept;
 
   template <typename... Values>
   Result<Statement> query(std::string_view sql, const Values&... values) {

@@ -112,7 +112,7 @@ std::optional<std::string> Ingest::why_it_ends_processes(int64_t sequence, const
       ingest = std::move(*opened);
     }
   };
-  // All that a commit does with it, but for the disk.
+  // All that a commit does with it, but that nothing of it stays.
   const auto build = [&] {
     auto batch = ingest != nullptr ? ingest->builder_.build_alone(sequence) : std::nullopt;
     if (batch.has_value()) {

@@ -41,7 +41,7 @@ class AggregationRun {
   AggregationRun(const CellSpace& space, uint64_t max_sums, uint64_t expected_rows, unsigned threads);
 
   // The request of a block, by its place: with the groups that the space has, by the block's dictionary IDs. Called by any thread, once for
-  // each block that a thread adds some of: twice at most where its rows are those of two threads.
+  // each block that a thread adds some of.
   using RequestOf = std::function<std::shared_ptr<const AggregateRequest>(size_t block)>;
 
   // Each thread adds as many rows, of blocks that follow one another.

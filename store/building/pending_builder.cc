@@ -35,10 +35,14 @@ Result<BuildReport> PendingBuilder::build_pending() {
   return report;
 }
 
-// All that was done for a batch is lost where there is no memory for the last of it: the next one is of half as many.
+// All that was done for a batch is lost where there is no memory for the last of it: the next one is of half as many. From there on batches
+// grow slowly: what failed once fails again, if nothing else has changed.
 void PendingBuilder::learn_size(const Result<BuildReport>& report) {
+  if (tried_ == 0) {
+    return;
+  }
   if (report) {
-    max_profiles_ = std::min(2 * max_profiles_, kMaxBatchProfiles);
+    max_profiles_ = std::min(max_profiles_ + std::max<uint64_t>(max_profiles_ / 8, 1), kMaxBatchProfiles);
   } else if (report.error().code == ErrorCode::kTooLarge || report.error().code == ErrorCode::kExhausted) {
     max_profiles_ = std::max<uint64_t>(tried_ / 2, 1);
   }
@@ -57,10 +61,11 @@ Result<BuildReport> PendingBuilder::build_without_exceptions() {
       const bool is_to_blame = building_is_large_ || !lacks_memory;
       trouble_.times = (trouble_.sequence == building_ ? trouble_.times : 0) + (is_to_blame ? 1 : 0);
       trouble_.sequence = building_;
-      trouble_.what = exception.what();
+      trouble_.what.clear();
     }
     // Whoever called has to undo what was begun: nothing may be thrown from here.
     return failure_without_exceptions([&] {
+      trouble_.what = building_ == 0 ? trouble_.what : exception.what();
       return building_ == 0 ? fail(ErrorCode::kTooLarge, "preparing to build rows: {}", exception.what())
                             : fail(ErrorCode::kTooLarge, "building the rows of profile number {}: {}",
                                    building_, exception.what());
@@ -83,11 +88,6 @@ uint64_t PendingBuilder::max_profiles(const Sink::Place& place) const {
   return place.after < ended_at_.sequence ? 1 : std::clamp<uint64_t>(place.max_profiles, 1, max_profiles_);
 }
 
-// Where one made trouble the others before it may have taken the memory: they go first, and then it goes by itself.
-bool PendingBuilder::is_last_of_batch(int64_t sequence, int64_t next) const {
-  return sequence == trouble_.sequence || next == trouble_.sequence;
-}
-
 Result<BuildReport> PendingBuilder::build_batch() {
   const int64_t committed_up_to = sink_.committed_up_to();
   auto next = next_after(committed_up_to);
@@ -107,20 +107,25 @@ Result<BuildReport> PendingBuilder::build_batch() {
     if (auto built = build_profile(**next, report); !built) {
       return propagate(built);
     }
-    if (tried_ >= wanted || batches_.is_full()) {
+    if (tried_ >= wanted || batches_.is_full() || sequence == trouble_.sequence) {
       break;
     }
+    // What is in the way of reading the next one is no fault of this one.
+    building_ = 0;
     next = next_after(sequence);
+    building_ = sequence;
     if (!next) {
       return propagate(next);
     }
-    if (*next != nullptr && is_last_of_batch(sequence, (*next)->sequence)) {
+    if (*next != nullptr && (*next)->sequence == trouble_.sequence) {
       break;
     }
   }
   if (report.profiles + report.unbuildable == 0) {
     return report;
   }
+  // Of several it is not known whose rows there was no memory for; the next batch is of fewer.
+  building_ = tried_ == 1 ? building_ : 0;
   Batch batch = batches_.take();
   report.rows = batch.rows.size();
   if (const Status committed = sink_.commit(std::move(batch)); !committed) {

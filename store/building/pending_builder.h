@@ -79,7 +79,6 @@ class PendingBuilder {
   Result<std::unique_ptr<const ArchivedProfile>> next_after(int64_t sequence);
   Status build_profile(const ArchivedProfile& archived, BuildReport& report);
   uint64_t max_profiles(const Sink::Place& place) const;
-  bool is_last_of_batch(int64_t sequence, int64_t next) const;
 
   Archive& archive_;
   Sink& sink_;

@@ -332,13 +332,16 @@ class Repair {
     int failures = 0;
     while (ingest) {
       const auto built = (*ingest)->build_pending();
-      // The first time that a profile finds no memory (Ingest::build_pending()).
-      if (!built && built.error().code == ErrorCode::kTooLarge && ++failures < kMaxFailures) {
+      // Where there is no memory for a batch, the next one is smaller (Ingest::build_pending()).
+      const bool lacks_memory = !built && (built.error().code == ErrorCode::kTooLarge ||
+                                           built.error().code == ErrorCode::kExhausted);
+      if (lacks_memory && ++failures < kMaxFailures) {
         continue;
       }
       if (!built || built->profiles + built->unbuildable == 0) {
         return built ? Status() : propagate(built);
       }
+      failures = 0;
     }
     return propagate(ingest);
   }

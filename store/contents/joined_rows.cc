@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <mutex>
 
 #include "store/aggregation/aggregation_run.h"
 
@@ -53,6 +54,35 @@ class JoinedCursor : public RowCursor {
   std::vector<Row> rows_;
 };
 
+// A request in the IDs of each block. It takes as much memory as the dictionaries have entries: threads that share a block share it, and it goes
+// with the last of them.
+class TranslatedRequests {
+ public:
+  TranslatedRequests(const AggregateRequest& request, const std::vector<JoinedRows::Part>& parts)
+      : request_(request), parts_(parts), slots_(parts.size()) {}
+
+  std::shared_ptr<const AggregateRequest> of(size_t block) {
+    Slot& slot = slots_[block];
+    const std::lock_guard lock(slot.mutex);
+    auto known = slot.request.lock();
+    if (known == nullptr) {
+      known = std::make_shared<const AggregateRequest>(translate(request_, parts_[block].translation));
+      slot.request = known;
+    }
+    return known;
+  }
+
+ private:
+  struct Slot {
+    std::mutex mutex;
+    std::weak_ptr<const AggregateRequest> request;  // protected by mutex
+  };
+
+  const AggregateRequest& request_;
+  const std::vector<JoinedRows::Part>& parts_;
+  std::vector<Slot> slots_;
+};
+
 }  // namespace
 
 Result<Cells> JoinedRows::aggregate(const AggregateRequest& request) const {
@@ -67,9 +97,8 @@ Result<Cells> JoinedRows::aggregate(const AggregateRequest& request) const {
     rows += selected.back().rows;
   }
   AggregationRun run(*space, request.max_sums, rows, threads_);
-  const Status added = run.add(selected, [&](size_t block) {
-    return std::make_shared<const AggregateRequest>(translate(request, parts_[block].translation));
-  });
+  TranslatedRequests requests(request, parts_);
+  const Status added = run.add(selected, [&](size_t block) { return requests.of(block); });
   return added ? run.cells() : propagate(added);
 }
 

@@ -47,17 +47,28 @@ class NewestBlock::Undo {
       return;
     }
     block_.order.reset();
-    if (!segment_path_.empty()) {
+    if (is_committing_) {
+      block_.doubtful_segment = std::move(segment_path_);
+    } else if (!segment_path_.empty()) {
       ::unlink(segment_path_.c_str());
     }
   }
 
   void set_segment(std::string path) { segment_path_ = std::move(path); }
-  void done() { is_done_ = true; }
+  void committing() { is_committing_ = true; }
+  // The commits before this one that failed are not done, since it is in their place in the log.
+  void done() {
+    is_done_ = true;
+    if (!block_.doubtful_segment.empty() && block_.doubtful_segment != segment_path_) {
+      ::unlink(block_.doubtful_segment.c_str());
+    }
+    block_.doubtful_segment.clear();
+  }
 
  private:
   Opened& block_;
   std::string segment_path_;
+  bool is_committing_ = false;
   bool is_done_ = false;
 };
 
@@ -88,7 +99,7 @@ Result<NewestBlock::Opened> NewestBlock::open_block(const BlockFolder& folder) {
     return propagate(catalogue);
   }
   const auto state = read_block_state(catalogue->database());
-  return state ? Result<Opened>(Opened{folder, std::move(*catalogue), *state, std::nullopt, nullptr})
+  return state ? Result<Opened>(Opened{folder, std::move(*catalogue), *state, std::nullopt, nullptr, {}})
                : propagate(state);
 }
 
@@ -169,7 +180,10 @@ Status NewestBlock::commit(Batch batch) {
   written = written ? write_segment(batch, undo) : written;
   const auto state = written ? state_after(batch.entries) : propagate(written);
   written = state ? write_block_state(catalogue, *state) : propagate(state);
-  written = written ? transaction->commit() : written;
+  if (written) {
+    undo.committing();
+    written = transaction->commit();
+  }
   if (!written) {
     return written;
   }
@@ -185,8 +199,8 @@ Status NewestBlock::expect_place(const Batch& batch) {
   if (!known) {
     return propagate(known);
   }
-  const bool is_next = batch.epoch == block_.folder.number && batch.after == committed_up_to_ &&
-                       batch.entries.before == *known;
+  const bool is_next = !block_.state.is_sealed && batch.epoch == block_.folder.number &&
+                       batch.after == committed_up_to_ && batch.entries.before == *known;
   return is_next
              ? Status()
              : fail(ErrorCode::kConflict,
@@ -302,7 +316,12 @@ Result<uint64_t> NewestBlock::bytes_of_block() {
 Status NewestBlock::rehearse(Batch batch) {
   const std::lock_guard lock(mutex_);
   const Undo undo(block_);
-  const auto encoded = encode(std::move(batch.rows), batch.entries);
+  sqlite::Database& catalogue = block_.catalogue.database();
+  const auto rolled_back = sqlite::Transaction::begin(catalogue);
+  Status written = rolled_back ? Status() : propagate(rolled_back);
+  written = written ? write_entries(catalogue, batch.entries, batch.profiles) : written;
+  written = written ? write_facts(batch) : written;
+  const auto encoded = written ? encode(std::move(batch.rows), batch.entries) : propagate(written);
   return encoded ? Status() : propagate(encoded);
 }
 

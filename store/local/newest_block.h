@@ -42,7 +42,7 @@ class NewestBlock : public Sink {
   Result<Dictionaries> dictionaries() override;
   Status commit(Batch batch) override;
 
-  // What commit() does in memory, for the trial of a profile that may take all of it.
+  // What commit() does, but for the segment, and rolled back: for the trial of a profile that may end the process.
   Status rehearse(Batch batch);
 
   // An earlier block is sealed for good. Any thread.
@@ -59,6 +59,9 @@ class NewestBlock : public Sink {
     BlockState state;                      // as committed
     std::optional<DictionarySizes> sizes;  // likewise; nothing: not read yet
     std::unique_ptr<RowOrder> order;       // of the workloads; none: not read yet
+    // File of a commit that failed. After a crash it may be done all the same, since the log has it before it is synced: it stays until another
+    // commit is done, or the directory is opened.
+    std::string doubtful_segment;
   };
   class Undo;
 

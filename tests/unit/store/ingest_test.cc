@@ -758,7 +758,7 @@ TEST_F(IngestTest, ABatchThatFailsHalvesTheNextOnesUntilTheyDoNot) {
     built += report ? report->profiles : 0;
   }
   EXPECT_EQ(built, 300);
-  EXPECT_LE(calls, 30);
+  EXPECT_LE(calls, 15);
   EXPECT_EQ(number("SELECT count(*) FROM unbuildable"), 0);
 }
 
