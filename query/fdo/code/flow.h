@@ -24,8 +24,9 @@ struct FlowGraph {
   std::vector<FlowBlock> blocks = {};
   std::vector<Edge> edges = {};
   uint32_t entry = 0;
-  std::vector<uint32_t> exits = {};          // blocks that may leave the function
-  std::vector<uint32_t> unknown_jumps = {};  // blocks that may go on to any block that nothing else leads to
+  std::vector<uint32_t> exits = {};  // blocks that may leave the function
+  std::vector<uint32_t> unknown_jumps =
+      {};  // blocks that go on to any block that nothing else leads to, or leave the function
 };
 
 struct FlowOptions {

@@ -63,8 +63,14 @@ class NetworkMaker {
     for (const uint32_t block : graph_.exits) {
       network_.arcs.push_back({out_of(block), kGround});
     }
-    connect_unknown_jumps();
+    const bool has_targets = connect_unknown_jumps();
+    if (!has_targets) {
+      let_unknown_jumps_leave();
+    }
     network_.first_doubtful = static_cast<uint32_t>(network_.arcs.size());
+    if (has_targets) {
+      let_unknown_jumps_leave();
+    }
     connect_rest(false);
     connect_rest(true);
     return std::move(network_);
@@ -109,17 +115,21 @@ class NetworkMaker {
     return found;
   }
 
-  // All of them lead to one node, and that to all blocks that nothing else leads to.
-  void connect_unknown_jumps() {
+  // Landing pads are among the blocks that nothing leads to: a way out keeps the flow of a jump from having to go there.
+  void let_unknown_jumps_leave() {
+    for (const uint32_t block : graph_.unknown_jumps) {
+      network_.arcs.push_back({out_of(block), kGround});
+    }
+  }
+
+  // All of them lead to one node, and that to all blocks that nothing else leads to. False: there are none.
+  bool connect_unknown_jumps() {
     if (graph_.unknown_jumps.empty()) {
-      return;
+      return false;
     }
     const std::vector<uint32_t> targets = unreached(false);
     if (targets.empty()) {
-      for (const uint32_t block : graph_.unknown_jumps) {
-        network_.arcs.push_back({out_of(block), kGround});
-      }
-      return;
+      return false;
     }
     const uint32_t hub = network_.nodes++;
     for (const uint32_t block : graph_.unknown_jumps) {
@@ -128,6 +138,7 @@ class NetworkMaker {
     for (const uint32_t block : targets) {
       network_.arcs.push_back({hub, in_of(block)});
     }
+    return true;
   }
 
   void connect_rest(bool is_turned) {

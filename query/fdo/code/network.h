@@ -15,9 +15,10 @@ namespace plimsoll::fdo {
 struct Network {
   uint32_t nodes = 0;
   std::vector<Arc> arcs = {};
-  uint32_t first_outside = 0;   // arcs from here on
-  uint32_t first_doubtful = 0;  // arcs from here on: from and to outside where the graph has no such way
-  uint32_t entry = 0;           // the arc from outside to the entry
+  uint32_t first_outside = 0;  // arcs from here on
+  uint32_t first_doubtful =
+      0;  // arcs from here on: from and to outside where the graph has no such way, and from jumps through tables
+  uint32_t entry = 0;  // the arc from outside to the entry
 };
 
 Network make_network(const FlowGraph& graph);

@@ -87,7 +87,18 @@ TEST(Flow, OfUnknownJumpsGoesToBlocksThatNothingElseLeadsTo) {
   const Flow flow = find_flow(graph);
   EXPECT_NEAR(flow.blocks[0], 100, 1);
   EXPECT_NEAR(flow.blocks[1], 60, 1);
-  EXPECT_NEAR(flow.outside_in[1] + flow.outside_in[2], flow.outside_out[0], 1e-9);
+  EXPECT_NEAR(flow.outside_in[1] + flow.outside_in[2], flow.outside_out[0], 1);
+  expect_conserved(graph, flow);
+}
+
+TEST(Flow, OfUnknownJumpsNeedNotGoToLandingPads) {
+  // 1 is what nothing leads to, and has no samples.
+  const FlowGraph graph{
+      .blocks = {{100, 1}, {0, 1}, {0, 1}}, .edges = {{1, 2, false}}, .exits = {2}, .unknown_jumps = {0}};
+  const Flow flow = find_flow(graph);
+  EXPECT_NEAR(flow.blocks[0], 100, 5);
+  EXPECT_LT(flow.blocks[1], 1);
+  expect_conserved(graph, flow);
 }
 
 TEST(Flow, WithoutSamplesIsNothing) {
