@@ -228,16 +228,83 @@ void describe_x86(const cs_insn& insn, Decoded& decoded) {
                                 ? general_register(operand.reg)
                                 : kNoRegister;
     if (is_general(written)) {
-      decoded.written |= static_cast<uint16_t>(1U << written);
+      decoded.written |= 1U << written;
     }
   }
   for (const uint16_t reg : std::span(detail.regs_write).first(detail.regs_write_count)) {
     if (const uint8_t written = general_register(reg); is_general(written)) {
-      decoded.written |= static_cast<uint16_t>(1U << written);
+      decoded.written |= 1U << written;
     }
   }
   if (decoded.flow == ControlFlow::kCall) {
-    constexpr uint16_t kCallClobbered = 0x0fc7;  // rax, rcx, rdx, rsi, rdi, r8 to r11 (System V ABI)
+    constexpr uint32_t kCallClobbered = 0x0fc7;  // rax, rcx, rdx, rsi, rdi, r8 to r11 (System V ABI)
+    decoded.written |= kCallClobbered;
+  }
+}
+
+uint8_t arm_register(unsigned reg) {
+  if (reg >= ARM64_REG_X0 && reg <= ARM64_REG_X28) {
+    return static_cast<uint8_t>(reg - ARM64_REG_X0);
+  }
+  if (reg >= ARM64_REG_W0 && reg <= ARM64_REG_W30) {
+    return static_cast<uint8_t>(reg - ARM64_REG_W0);
+  }
+  return reg == ARM64_REG_X29 ? 29 : reg == ARM64_REG_X30 ? 30 : kNoRegister;
+}
+
+MemoryOperand arm_memory_of(const cs_arm64_op& operand) {
+  constexpr unsigned kMostShift = 4;
+  return {arm_register(operand.mem.base), arm_register(operand.mem.index),
+          static_cast<uint8_t>(1U << std::min(operand.shift.value, kMostShift)), operand.mem.disp, false};
+}
+
+Role arm_role(const cs_insn& insn, Decoded& decoded) {
+  const cs_arm64& arm = insn.detail->arm64;
+  if (arm.op_count < 2 || arm.operands[0].type != ARM64_OP_REG) {
+    return Role::kOther;
+  }
+  const cs_arm64_op& last = arm.operands[arm.op_count - 1];
+  decoded.destination = arm_register(arm.operands[0].reg);
+  decoded.source = last.type == ARM64_OP_REG ? arm_register(last.reg) : kNoRegister;
+  switch (insn.id) {
+    case ARM64_INS_MOV:
+      return last.type == ARM64_OP_REG ? Role::kMove : Role::kOther;
+    case ARM64_INS_LDR:
+    case ARM64_INS_LDUR:
+      return arm.op_count == 2 && last.type == ARM64_OP_MEM ? Role::kLoad : Role::kOther;
+    case ARM64_INS_LDRSW:
+      return Role::kLoadSigned;
+    case ARM64_INS_ADR:
+    case ARM64_INS_ADRP:
+      return Role::kAddress;
+    case ARM64_INS_ADD:
+      return last.type == ARM64_OP_REG ? Role::kAdd : Role::kOther;
+    default:
+      return Role::kOther;
+  }
+}
+
+void describe_arm_registers(const cs_insn& insn, Decoded& decoded) {
+  const cs_arm64& arm = insn.detail->arm64;
+  decoded.role = arm_role(insn, decoded);
+  for (const cs_arm64_op& operand : std::span(arm.operands).first(arm.op_count)) {
+    uint8_t written = kNoRegister;
+    if (operand.type == ARM64_OP_MEM) {
+      decoded.memory = arm_memory_of(operand);
+      decoded.has_memory = true;
+      written = arm.writeback ? decoded.memory.base : kNoRegister;
+    } else if (operand.type == ARM64_OP_REG) {
+      if (decoded.flow == ControlFlow::kIndirectJump) {
+        decoded.source = arm_register(operand.reg);
+      }
+      written = (operand.access & CS_AC_WRITE) != 0 ? arm_register(operand.reg) : kNoRegister;
+    }
+    if (written < kRegisters) {
+      decoded.written |= 1U << written;
+    }
+  }
+  if (decoded.flow == ControlFlow::kCall) {
+    constexpr uint32_t kCallClobbered = 0x4007ffff;  // x0 to x18, x30 (AAPCS64)
     decoded.written |= kCallClobbered;
   }
 }
@@ -300,6 +367,7 @@ CostClass arm_cost(const cs_insn& insn, ControlFlow flow) {
 void describe_arm(const cs_insn& insn, Decoded& decoded) {
   decoded.flow = arm_flow(insn);
   decoded.cost = arm_cost(insn, decoded.flow);
+  describe_arm_registers(insn, decoded);
   const cs_arm64& arm = insn.detail->arm64;
   if (decoded.flow == ControlFlow::kNext || arm.op_count == 0) {
     return;

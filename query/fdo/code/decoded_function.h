@@ -1,6 +1,7 @@
 // A function between its bytes and its blocks. Only query/fdo/code includes this.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -49,16 +50,24 @@ class LoadedSections {
   std::vector<Place> constants_;
 };
 
+// What all functions of a program together may cost to find tables for. An untrusted file has as many jumps as it likes.
+struct TableBudget {
+  uint64_t entries = 0;  // that are read
+  uint64_t steps = 0;    // instructions that are looked at on the way back from jumps
+};
+
 // Targets of an indirect jump through a table in constant data, ascending, each once; empty: unknown. Each is an instruction of the function.
 //
 // x86-64: "jmp *table(,%reg,8)" and "movslq (%table,%reg,4), %r; add %table, %r; jmp *%r", where a comparison with a constant and a jump, or a mask, bound
-// the register on the way there.
+// the register on the way there. Counts down what it uses of `budget`, and finds nothing once that is spent.
 class JumpTables {
  public:
-  JumpTables(const DecodedFunction& function, const LoadedSections& sections, uint64_t max_entries);
+  JumpTables(const DecodedFunction& function, const LoadedSections& sections, uint64_t max_entries,
+             TableBudget& budget);
 
   std::vector<uint64_t> targets_of(size_t jump) const;
-  // Whether an indirect jump takes its target from where no index leads: a call of a virtual function or through a pointer, in the place of a return.
+  // Whether an indirect jump takes its target as it is: from an argument, a call, or memory that no index leads to. So calls of virtual functions and through
+  // pointers jump in the place of a return. What goes by a table adds to an address, or loads by an index of 4 or 8 bytes. Either machine.
   bool is_tail_call(size_t jump) const;
 
  private:
@@ -68,6 +77,9 @@ class JumpTables {
     size_t load = 0;  // the instruction that reads the table
     uint8_t entry_bytes = 8;
   };
+  enum class Origin : uint8_t { kPointer, kWorkedOut, kOpen };
+  Origin origin_of(size_t i, uint8_t reg, unsigned steps, unsigned forks) const;
+  bool may_step() const;
   bool find_table(size_t jump, Table& table) const;
   bool find_address(size_t from, uint8_t reg, uint64_t& address) const;
   uint64_t entries_of(const Table& table) const;
@@ -78,7 +90,16 @@ class JumpTables {
   const DecodedFunction& function_;
   const LoadedSections& sections_;
   const uint64_t max_entries_;
+  TableBudget& budget_;
   std::vector<std::pair<uint64_t, size_t>> sources_;  // direct jumps, by target
+  uint32_t written_ = 0;                              // registers, by any instruction
+  // Addresses of constants that leas put into a register: of those in the function, the first, and whether it is the only one.
+  struct Constant {
+    uint64_t address = 0;
+    bool is_found = false;
+    bool is_only = true;
+  };
+  std::array<Constant, kRegisters> constants_;
 };
 
 // `tables`: of the indirect jumps among the instructions that are left as such, in their order, what JumpTables says.

@@ -21,8 +21,9 @@ enum class ControlFlow : uint8_t {
   kStop,  // a trap: nothing comes after it
 };
 
-// A general register of x86-64 by its number in the encoding (rax 0, rcx 1, ... r15 15), in whatever width; kNoRegister: none.
+// A general register by its number in the encoding (x86-64: rax 0, rcx 1, ... r15 15; AArch64: x0 0, ... x30 30), in whatever width; kNoRegister: none.
 constexpr uint8_t kNoRegister = 0xff;
+constexpr uint8_t kRegisters = 32;
 constexpr uint8_t kInstructionPointer = 0xfe;
 
 // An address in memory: base + index * scale + displacement.
@@ -36,7 +37,7 @@ struct MemoryOperand {
   bool operator==(const MemoryOperand&) const = default;
 };
 
-// What a jump through a table is made of (x86-64).
+// What a jump through a table is made of. AArch64: kMove, kLoad, kLoadSigned, kAddress (adr, adrp), kAdd and kOther alone.
 enum class Role : uint8_t {
   kNone,
   kCompare,       // cmp $immediate, source or memory
@@ -58,7 +59,7 @@ struct Decoded {
   uint64_t target = 0;  // of direct jumps and calls
   int64_t immediate = 0;
   MemoryOperand memory = {};
-  uint16_t written = 0;  // general registers of x86-64, a bit each
+  uint32_t written = 0;  // general registers, a bit each
   uint8_t bytes = 0;
   uint8_t source = kNoRegister;
   uint8_t destination = kNoRegister;

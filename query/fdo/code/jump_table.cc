@@ -14,7 +14,16 @@ constexpr unsigned kMaxStepsBack = 64;
 constexpr unsigned kMaxForks = 3;
 
 bool writes(const Decoded& insn, uint8_t reg) {
-  return reg < 16 && (insn.written >> reg & 1U) != 0;
+  return reg < kRegisters && (insn.written >> reg & 1U) != 0;
+}
+
+bool is_address_of(const Decoded& insn) {
+  return insn.role == Role::kAddress && insn.memory.base == kInstructionPointer &&
+         insn.memory.index == kNoRegister;
+}
+
+bool goes_on(ControlFlow flow) {
+  return flow == ControlFlow::kNext || flow == ControlFlow::kCall || flow == ControlFlow::kConditional;
 }
 
 }  // namespace
@@ -66,12 +75,23 @@ struct JumpTables::Walk {
   }
 };
 
-JumpTables::JumpTables(const DecodedFunction& function, const LoadedSections& sections, uint64_t max_entries)
-    : function_(function), sections_(sections), max_entries_(max_entries) {
+JumpTables::JumpTables(const DecodedFunction& function, const LoadedSections& sections, uint64_t max_entries,
+                       TableBudget& budget)
+    : function_(function), sections_(sections), max_entries_(max_entries), budget_(budget) {
   for (size_t i = 0; i < function.instructions.size(); ++i) {
     const Decoded& insn = function.instructions[i];
     if (insn.has_target && insn.flow != ControlFlow::kCall) {
       sources_.emplace_back(insn.target, i);
+    }
+    written_ |= insn.written;
+    if (is_address_of(insn) && insn.destination < kRegisters) {
+      const auto value = static_cast<uint64_t>(insn.memory.displacement);
+      Constant& constant = constants_[insn.destination];
+      if (!sections.constants_at(value).empty()) {
+        constant.is_only = !constant.is_found || (constant.is_only && constant.address == value);
+        constant.address = value;
+        constant.is_found = true;
+      }
     }
   }
   std::ranges::sort(sources_);
@@ -83,12 +103,13 @@ std::vector<uint64_t> JumpTables::targets_of(size_t jump) const {
     return {};
   }
   const uint64_t entries = entries_of(table);
-  if (entries == 0 || entries > max_entries_) {
+  if (entries == 0 || entries > max_entries_ || entries > budget_.entries) {
     return {};
   }
   ByteReader reader(sections_.constants_at(table.address));
   std::vector<uint64_t> targets;
   for (uint64_t entry = 0; entry < entries; ++entry) {
+    --budget_.entries;
     const uint64_t target = table.entry_bytes == 8
                                 ? reader.read<uint64_t>()
                                 : table.address + static_cast<uint64_t>(int64_t{reader.read<int32_t>()});
@@ -105,16 +126,71 @@ std::vector<uint64_t> JumpTables::targets_of(size_t jump) const {
 bool JumpTables::is_tail_call(size_t jump) const {
   const auto& instructions = function_.instructions;
   if (instructions[jump].has_memory) {
-    return instructions[jump].memory.index == kNoRegister && instructions[jump].memory.base != kNoRegister;
+    return instructions[jump].memory.index == kNoRegister;
   }
-  const uint8_t target = instructions[jump].source;
-  for (size_t i = jump; i > 0 && jump - i < kMaxStepsBack && function_.is_followed(i - 1); --i) {
-    const Decoded& before = instructions[i - 1];
-    if (writes(before, target)) {
-      return before.role == Role::kLoad && before.has_memory && before.memory.index == kNoRegister;
+  return origin_of(jump, instructions[jump].source, kMaxStepsBack, kMaxForks) == Origin::kPointer;
+}
+
+bool JumpTables::may_step() const {
+  if (budget_.steps == 0) {
+    return false;
+  }
+  --budget_.steps;
+  return true;
+}
+
+// Where the register that instruction i jumps by got its value, on all ways there that are followed: worked out on one of them is worked out.
+JumpTables::Origin JumpTables::origin_of(size_t i, uint8_t reg, unsigned steps, unsigned forks) const {
+  const auto& instructions = function_.instructions;
+  bool is_pointer = false;
+  for (; steps > 0 && reg < kRegisters && may_step(); --steps) {
+    if ((written_ >> reg & 1U) == 0) {
+      return Origin::kPointer;  // an argument
+    }
+    const bool falls = i > 0 && function_.is_followed(i - 1) && goes_on(instructions[i - 1].flow);
+    const auto sources =
+        std::ranges::equal_range(sources_, instructions[i].address, {}, &std::pair<uint64_t, size_t>::first);
+    unsigned taken = 0;
+    for (const auto& [target, source] : sources) {
+      if (forks == 0 || ++taken > kMaxForks) {
+        break;
+      }
+      const Origin origin = origin_of(source, reg, steps - 1, forks - 1);
+      if (origin == Origin::kWorkedOut) {
+        return origin;
+      }
+      is_pointer = is_pointer || origin == Origin::kPointer;
+    }
+    if (!falls) {
+      // Before the first instruction of a part: an argument too.
+      const bool is_begin = std::ranges::any_of(
+          function_.parts, [&](const CodeRange& part) { return part.from == instructions[i].address; });
+      return is_pointer || is_begin ? Origin::kPointer : Origin::kOpen;
+    }
+    --i;
+    const Decoded& insn = instructions[i];
+    if (!writes(insn, reg)) {
+      continue;
+    }
+    if (insn.flow == ControlFlow::kCall) {
+      return Origin::kPointer;
+    }
+    constexpr uint8_t kSmallestEntry = 4;  // members are loaded by an index of bytes
+    switch (insn.role) {
+      case Role::kMove:
+        reg = insn.source;
+        continue;
+      case Role::kLoad:
+        return insn.memory.index == kNoRegister || insn.memory.scale < kSmallestEntry ? Origin::kPointer
+                                                                                      : Origin::kWorkedOut;
+      case Role::kLoadSigned:
+      case Role::kAdd:
+        return Origin::kWorkedOut;
+      default:
+        return is_pointer ? Origin::kPointer : Origin::kOpen;
     }
   }
-  return false;
+  return is_pointer ? Origin::kPointer : Origin::kOpen;
 }
 
 bool JumpTables::find_table(size_t jump, Table& table) const {
@@ -182,36 +258,21 @@ bool JumpTables::find_table(size_t jump, Table& table) const {
 // The address that the last lea before `from` puts into the register; else the one that all of them in the function put there, for loops have it before them.
 bool JumpTables::find_address(size_t from, uint8_t reg, uint64_t& address) const {
   const auto& instructions = function_.instructions;
-  const auto is_address = [&](const Decoded& insn) {
-    return insn.role == Role::kAddress && insn.destination == reg &&
-           insn.memory.base == kInstructionPointer && insn.memory.index == kNoRegister;
-  };
   for (size_t i = from; i > 0 && from - i < kMaxStepsBack && function_.is_followed(i - 1); --i) {
     const Decoded& before = instructions[i - 1];
     if (writes(before, reg)) {
-      if (is_address(before)) {
+      if (is_address_of(before) && before.destination == reg) {
         address = static_cast<uint64_t>(before.memory.displacement);
         return true;
       }
       break;
     }
   }
-  bool is_found = false;
-  for (const Decoded& insn : instructions) {
-    if (!is_address(insn)) {
-      continue;
-    }
-    const auto value = static_cast<uint64_t>(insn.memory.displacement);
-    if (sections_.constants_at(value).empty()) {
-      continue;
-    }
-    if (is_found && value != address) {
-      return false;
-    }
-    is_found = true;
-    address = value;
+  if (reg >= kRegisters || !constants_[reg].is_found || !constants_[reg].is_only) {
+    return false;
   }
-  return is_found;
+  address = constants_[reg].address;
+  return true;
 }
 
 uint64_t JumpTables::entries_of(const Table& table) const {
@@ -221,11 +282,8 @@ uint64_t JumpTables::entries_of(const Table& table) const {
 // Entries that a comparison before instruction i lets through; 0: none found.
 uint64_t JumpTables::bound_before(size_t i, Walk walk, unsigned steps, unsigned forks) const {
   const auto& instructions = function_.instructions;
-  for (; steps > 0; --steps) {
-    const bool falls =
-        i > 0 && function_.is_followed(i - 1) &&
-        (instructions[i - 1].flow == ControlFlow::kNext || instructions[i - 1].flow == ControlFlow::kCall ||
-         instructions[i - 1].flow == ControlFlow::kConditional);
+  for (; steps > 0 && may_step(); --steps) {
+    const bool falls = i > 0 && function_.is_followed(i - 1) && goes_on(instructions[i - 1].flow);
     const auto sources =
         std::ranges::equal_range(sources_, instructions[i].address, {}, &std::pair<uint64_t, size_t>::first);
     unsigned taken = 0;

@@ -33,8 +33,8 @@ enum class BlockEnd : uint8_t {
   kConditional,  // a conditional jump: two successors, one where its target lies outside
   kJump,         // an unconditional jump within the function
   kTable,        // an indirect jump whose table was read
-  kUnknownJump,  // an indirect jump whose targets are unknown
-  kLeave,        // a jump out of the function: a tail call
+  kUnknownJump,  // an indirect jump by an address that is worked out (a table that could not be read: all of AArch64), or of unknown origin
+  kLeave,        // a jump out of the function: a tail call, by a pointer as well
   kReturn,
   kStop,  // does not go on: a trap, a call that does not return, bytes that are no instruction
 };
@@ -74,6 +74,7 @@ struct FunctionCode {
   std::vector<Block> blocks = {};              // by rising address
   std::vector<Edge> edges =
       {};  // by block, then as they are found: fall-through last, targets of tables ascending
+  // Has blocks that end as kUnknownJump: their successors are not known. Says nothing of how many there are, nor that the function is an interpreter.
   bool has_unknown_jumps = false;
 
   // The block with this address in it, or one whose index is blocks.size().

@@ -39,7 +39,8 @@ class CodeReader {
         limits_(limits),
         decoder_(std::move(decoder)),
         sections_(binary),
-        noreturn_(binary, extents, sections_) {
+        noreturn_(binary, extents, sections_),
+        budget_{limits.max_entries, limits.max_table_steps} {
     for (const FunctionExtent& extent : extents) {
       const std::string_view hot = hot_name_of(extent.name);
       (hot.empty() ? hot_ : cold_).emplace(hot.empty() ? std::string_view(extent.name) : hot, &extent);
@@ -78,6 +79,7 @@ class CodeReader {
   // In order of their addresses.
   std::vector<const FunctionExtent*> roots_of(std::span<const uint64_t> addresses) {
     std::set<const FunctionExtent*> roots;
+    std::set<std::string_view> names;  // of sampled cold parts
     for (const uint64_t address : addresses) {
       const FunctionExtent* extent = extent_at(extents_, address);
       if (extent == nullptr) {
@@ -87,12 +89,17 @@ class CodeReader {
       if (!sampled_.insert(extent).second) {
         continue;
       }
-      const auto [first, last] = hot_.equal_range(hot_name_of(extent->name));
+      const std::string_view hot = hot_name_of(extent->name);
+      if (hot.empty()) {
+        roots.insert(extent);
+        continue;
+      }
+      if (!names.insert(hot).second) {
+        continue;
+      }
+      const auto [first, last] = hot_.equal_range(hot);
       for (auto root = first; root != last; ++root) {
         roots.insert(root->second);
-      }
-      if (hot_name_of(extent->name).empty()) {
-        roots.insert(extent);
       }
     }
     return {roots.begin(), roots.end()};
@@ -101,12 +108,14 @@ class CodeReader {
   void add_function(const FunctionExtent& root) {
     DecodedFunction decoded;
     std::vector<const FunctionExtent*> parts{&root};
-    const auto [first, last] = cold_.equal_range(root.name);
-    if (hot_.count(root.name) == 1) {
+    const auto [first_hot, last_hot] = hot_.equal_range(root.name);
+    if (first_hot != last_hot && std::next(first_hot) == last_hot) {
+      const auto [first, last] = cold_.equal_range(root.name);
       for (auto part = first; part != last; ++part) {
         parts.push_back(part->second);
       }
     }
+    std::set<const FunctionExtent*> is_part(parts.begin(), parts.end());
     for (size_t i = 0; i < parts.size(); ++i) {
       const CodeRange range{parts[i]->from, parts[i]->to};
       const uint64_t bytes = range.to - range.from;
@@ -122,8 +131,7 @@ class CodeReader {
         const Decoded& jump = decoded.instructions[insn];
         const FunctionExtent* to =
             jump.has_target && jump.flow != ControlFlow::kCall ? extent_at(extents_, jump.target) : nullptr;
-        if (to != nullptr && hot_name_of(to->name) == root.name &&
-            std::ranges::find(parts, to) == parts.end()) {
+        if (to != nullptr && hot_name_of(to->name) == root.name && is_part.insert(to).second) {
           parts.push_back(to);
         }
       }
@@ -165,7 +173,7 @@ class CodeReader {
     function.name = root.name;
     function.entry = root.from;
     function.parts = decoded.parts;
-    const JumpTables jump_tables(decoded, sections_, limits_.max_table_entries);
+    const JumpTables jump_tables(decoded, sections_, limits_.max_table_entries, budget_);
     std::vector<std::vector<uint64_t>> tables;
     for (size_t i = 0; i < decoded.instructions.size(); ++i) {
       Decoded& insn = decoded.instructions[i];
@@ -174,7 +182,7 @@ class CodeReader {
       }
       std::vector<uint64_t> targets =
           program_.machine == Machine::kX86_64 ? jump_tables.targets_of(i) : std::vector<uint64_t>();
-      if (targets.empty() && program_.machine == Machine::kX86_64 && jump_tables.is_tail_call(i)) {
+      if (targets.empty() && jump_tables.is_tail_call(i)) {
         insn.flow = ControlFlow::kJump;  // without a target in the function: it leaves
         continue;
       }
@@ -191,6 +199,7 @@ class CodeReader {
   Decoder decoder_;
   LoadedSections sections_;
   NoReturn noreturn_;
+  TableBudget budget_;
   ByName hot_;   // by name
   ByName cold_;  // by the name of the function that it is a part of
   std::set<const FunctionExtent*> sampled_;

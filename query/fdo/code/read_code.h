@@ -18,12 +18,15 @@ struct CodeLimits {
   uint64_t max_bytes = uint64_t{64} << 20;  // of all functions together
   uint64_t max_blocks = 4'000'000;          // of all functions together
   uint64_t max_table_entries = 4096;        // of one jump table
+  uint64_t max_entries = 4'000'000;         // of the jump tables of all functions together
+  uint64_t max_table_steps = 100'000'000;   // back from the jumps of all functions together: some seconds
 };
 
 // The functions that contain `addresses` (ascending; instructions with samples, ends of branches), whole, with their cold parts. kUnsupported for
 // machines other than x86-64 and AArch64, kInvalid for a file without code. Costs about 0.2 us an instruction.
 //
-// Reads an untrusted file: nothing outside of its sections is read, and functions over a limit are counted and left out.
+// Reads an untrusted file: nothing outside of its sections is read, and functions over a limit are counted and left out; jumps after
+// a limit of tables count as unknown.
 Result<ProgramCode> read_code(const elf::ElfFile& binary, const std::vector<FunctionExtent>& extents,
                               std::span<const uint64_t> addresses, const CodeLimits& limits = {});
 

@@ -120,6 +120,99 @@ TEST(ReadCode, TakesVirtualTailCallsForWaysOut) {
   EXPECT_EQ(text_of(made_elf(code, {{"f", kCodeAddress, code.size()}})), "f\n0x1000..0x1006 2 leaves\n");
 }
 
+// How the block with the last instruction ends: "leaves" or "unknown jump".
+std::string end_of(std::string_view hex, uint16_t machine = EM_X86_64) {
+  const std::string code = from_hex(hex);
+  const auto read = code_of(made_elf(code, {{"f", kCodeAddress, code.size()}}, {}, machine), {kCodeAddress});
+  if (!read || read->functions.size() != 1) {
+    return "no function";
+  }
+  const FunctionCode& function = read->functions[0];
+  const bool is_unknown = function.blocks.back().end == BlockEnd::kUnknownJump;
+  EXPECT_EQ(function.has_unknown_jumps, is_unknown);
+  EXPECT_EQ(read->unknown_jumps, is_unknown ? 1 : 0);
+  const std::string text = to_text(function);
+  return text.ends_with(" leaves\n") ? "leaves" : text.ends_with(" unknown jump\n") ? "unknown jump" : text;
+}
+
+TEST(ReadCode, TakesJumpsByPointersForWaysOut) {
+  EXPECT_EQ(end_of("ff e7"), "leaves") << "jmp *%rdi: an argument";
+  EXPECT_EQ(end_of("48 89 f8 ff e0"), "leaves") << "mov %rdi, %rax; jmp *%rax";
+  EXPECT_EQ(end_of("e8 00 00 00 00 ff e0"), "leaves") << "what a call returned";
+  EXPECT_EQ(end_of("48 8b 06 48 8b 44 30 ff ff e0"), "leaves")
+      << "mov -1(%rax,%rsi), %rax: a pointer to a member";
+  EXPECT_EQ(end_of("85 f6 74 03 48 89 f8 ff e0"), "leaves") << "an argument, or what was in %rax";
+  EXPECT_EQ(end_of("ff 24 25 00 20 00 00"), "leaves") << "jmp *0x2000";
+}
+
+TEST(ReadCode, KnowsJumpsThroughTablesThatItCannotRead) {
+  EXPECT_EQ(end_of("48 63 04 8a 48 01 d0 ff e0"), "unknown jump")
+      << "movslq (%rdx,%rcx,4), %rax; add %rdx, %rax";
+  EXPECT_EQ(end_of("48 8b 04 fd 00 20 00 00 ff e0"), "unknown jump") << "mov 0x2000(,%rdi,8), %rax";
+  EXPECT_EQ(end_of("ff 24 fd 00 20 00 00"), "unknown jump") << "jmp *0x2000(,%rdi,8)";
+  // test %esi, %esi; je; then one way loads a pointer, the other from a table: jmp *%rax
+  EXPECT_EQ(end_of("85 f6 74 05 48 8b 06 eb 08 48 8b 04 fd 00 20 00 00 ff e0"), "unknown jump");
+}
+
+TEST(ReadCode, TellsJumpsOfAarch64Apart) {
+  EXPECT_EQ(end_of("20 00 1f d6", EM_AARCH64), "leaves") << "br x1";
+  EXPECT_EQ(end_of("01 00 40 f9 21 08 40 f9 20 00 1f d6", EM_AARCH64), "leaves")
+      << "ldr x1, [x1, #16]; br x1";
+  EXPECT_EQ(end_of("f0 03 01 aa 00 02 1f d6", EM_AARCH64), "leaves") << "mov x16, x1; br x16";
+  EXPECT_EQ(end_of("00 00 00 94 00 00 1f d6", EM_AARCH64), "leaves") << "bl; br x0";
+  EXPECT_EQ(end_of("40 c8 20 8b 00 00 1f d6", EM_AARCH64), "unknown jump")
+      << "add x0, x2, w0, sxtw #2; br x0";
+  EXPECT_EQ(end_of("20 78 60 f8 00 00 1f d6", EM_AARCH64), "unknown jump")
+      << "ldr x0, [x1, x0, lsl #3]; br x0";
+}
+
+// Quadratic in the function, this took minutes: each of 100,000 jumps looks for the address of its table.
+TEST(ReadCode, LooksForAddressesOncePerFunction) {
+  const std::string jump = from_hex("48 63 04 8a 48 01 d0 ff e0");
+  std::string code;
+  for (int i = 0; i < 100'000; ++i) {
+    code += jump;
+  }
+  const std::string data(64, '\0');
+  const auto read = code_of(made_elf(code, {{"f", kCodeAddress, code.size()}}, data), {kCodeAddress});
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->unknown_jumps, 100'000);
+}
+
+TEST(ReadCode, LimitsTheTablesOfAllFunctions) {
+  // Twice cmp $1, %edi; ja to the ret; jmp *0x2000(,%rdi,8); ret. Each table has two entries.
+  const std::string code = from_hex(
+      "83 ff 01 77 07 ff 24 fd 00 20 00 00 c3 90 90 90"
+      "83 ff 01 77 07 ff 24 fd 10 20 00 00 c3");
+  const std::string data = from_hex(
+      "00 10 00 00 00 00 00 00 0c 10 00 00 00 00 00 00"
+      "10 10 00 00 00 00 00 00 1c 10 00 00 00 00 00 00");
+  const std::string file = made_elf(code, {{"f", kCodeAddress, 13}, {"g", 0x1010, 13}}, data);
+  const auto tables = [&](const CodeLimits& limits) {
+    const auto read = code_of(file, {0x1000, 0x1010}, limits);
+    EXPECT_EQ(read->tables + read->unknown_jumps, 2);
+    return read->tables;
+  };
+  EXPECT_EQ(tables({}), 2);
+  EXPECT_EQ(tables({.max_entries = 4}), 2);
+  EXPECT_EQ(tables({.max_entries = 3}), 1);
+  EXPECT_EQ(tables({.max_entries = 1}), 0);
+  EXPECT_EQ(tables({.max_table_steps = 0}), 0);
+}
+
+TEST(ReadCode, BelievesNoAddressOfTwo) {
+  // The table is found by the only lea of its register, far from the jump; not where there are two.
+  const auto text = [](std::string_view second) {
+    const std::string code =
+        from_hex("48 8d 15 f9 0f 00 00 eb 00 " + std::string(second) +  // lea 0x2000, %rdx; jmp to the next
+                 "eb 00 40 80 ff 01 77 0d 40 0f b6 c7 48 63 04 82 48 01 d0 ff e0 c3 c3");
+    return text_of(made_elf(code, {{"f", kCodeAddress, code.size()}},
+                            from_hex("20 f0 ff ff 20 f0 ff ff 00 00 00 00 00 00 00 00")));
+  };
+  EXPECT_THAT(text("48 8d 15 f0 0f 00 00"), HasSubstr("table -> 0x1020\n")) << "lea 0x2000, %rdx again";
+  EXPECT_THAT(text("48 8d 15 f4 0f 00 00"), HasSubstr("unknown jump\n")) << "lea 0x2004, %rdx";
+}
+
 TEST(ReadCode, KnowsCallsThatDoNotReturn) {
   const std::string code = from_hex(
       "e8 06 00 00 00"  // 1000 call 100b: abort
