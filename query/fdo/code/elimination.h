@@ -23,6 +23,8 @@ class Elimination {
   // Nothing where it would take more than `max_updates` multiplications.
   static std::optional<Elimination> plan(uint32_t nodes, std::span<const Arc> arcs, uint64_t max_updates);
 
+  // Multiplications of a factor().
+  uint64_t updates() const { return updates_.size() + rows_.size(); }
   // `conductances` > 0, one for each arc; for the calls of solve() that follow.
   void factor(std::span<const double> conductances);
   // `currents` by node become potentials.

@@ -18,6 +18,8 @@ constexpr size_t kMinSteps = 30;
 constexpr size_t kStepsWithNewWeights = 15;
 // Arcs times steps: about a second.
 constexpr size_t kMaxWork = 12'000'000;
+// An arc in a step, or while the network is made, beside a multiplication.
+constexpr uint64_t kArcWork = 40;
 // Where the barrier ends: what an arc without any evidence still gets, in samples.
 constexpr double kLastBarrier = 1e-4;
 constexpr double kMaxImbalance = 1e-6;
@@ -36,7 +38,8 @@ class FlowSolver {
 
   // False where numbers left their range, or it does not end.
   bool solve() {
-    const size_t steps = std::clamp(kMaxWork / flow_.size(), kMinSteps, kMaxSteps);
+    const size_t steps =
+        std::min<size_t>(std::clamp(kMaxWork / flow_.size(), kMinSteps, kMaxSteps), options_.max_steps);
     for (size_t step = 0; step < steps; ++step) {
       const double barrier = complementarity();
       if (barrier <= kLastBarrier && decrement_ < kMaxDecrement && imbalance() < kMaxImbalance) {
@@ -51,6 +54,8 @@ class FlowSolver {
     return imbalance() < kAcceptable;
   }
 
+  // As FlowOptions::budget counts it.
+  uint64_t work() const { return steps_ * (elimination_.updates() + kArcWork * flow_.size()); }
   std::vector<double>& flow() { return flow_; }
   // Of one execution in the unit of flow().
   double scale() const { return scale_; }
@@ -243,6 +248,11 @@ Flow without_smoothing(const FlowGraph& graph) {
 }  // namespace
 
 Flow find_flow(const FlowGraph& graph, const FlowOptions& options) {
+  const auto spend = [&](uint64_t work) {
+    if (options.budget != nullptr) {
+      *options.budget -= std::min(*options.budget, work);
+    }
+  };
   const bool has_samples =
       std::ranges::any_of(graph.blocks, [](const FlowBlock& block) { return block.samples > 0; });
   if (!has_samples) {
@@ -250,18 +260,29 @@ Flow find_flow(const FlowGraph& graph, const FlowOptions& options) {
     flow.is_smooth = true;
     return flow;
   }
+  if (options.budget != nullptr && *options.budget == 0) {
+    return without_smoothing(graph);
+  }
   const Network network = make_network(graph);
+  spend(kArcWork * network.arcs.size());
   auto elimination = Elimination::plan(network.nodes, network.arcs, options.max_updates);
   if (!elimination) {
+    // The search for an order ends after so many: elimination.cc.
+    constexpr uint64_t kMostMerges = 8;
+    spend(kMostMerges * options.max_updates);
     return without_smoothing(graph);
   }
   FlowSolver solver(graph, options, network, std::move(*elimination));
-  if (!solver.solve()) {
+  const bool is_solved = solver.solve();
+  spend(solver.work());
+  if (!is_solved) {
     return without_smoothing(graph);
   }
   std::vector<double>& arcs = solver.flow();
   std::ranges::for_each(arcs, [&](double& x) { x *= solver.scale(); });
-  make_exact(network, arcs);
+  if (!make_exact(network, arcs)) {
+    return without_smoothing(graph);
+  }
   Flow flow;
   const auto blocks = static_cast<std::ptrdiff_t>(graph.blocks.size());
   flow.blocks.assign(arcs.begin(), arcs.begin() + blocks);

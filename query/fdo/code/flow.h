@@ -33,6 +33,10 @@ struct FlowOptions {
   // Relative standard deviation of what a block costs; 0: counts follow the samples as their number permits.
   double cost_deviation = 0.5;
   uint64_t max_updates = 20'000'000;  // multiplications of a step
+  uint64_t max_steps = 100;
+  // What many graphs together may cost, in multiplications of about 2 ns: what one took is taken off, down to 0. Once nothing is left, flows are not smooth.
+  // Null: no bound.
+  uint64_t* budget = nullptr;
 };
 
 struct Flow {
@@ -43,7 +47,8 @@ struct Flow {
   std::vector<double> outside_in = {};   // by block: from outside, or from an unknown jump
   std::vector<double> outside_out = {};  // by block: to outside, or from it by an unknown jump
   double entry = 0;                      // how often the entry was come to from outside
-  bool is_smooth = false;  // else too large: blocks alone, samples by cost; edges and the others are 0
+  bool is_smooth =
+      false;  // else too large, over the budget, or not solved: blocks alone, samples by cost; edges and the others are 0
 };
 
 // Deterministic. Takes about 1 ms for 100 blocks.

@@ -266,11 +266,11 @@ Network make_network(const FlowGraph& graph) {
   return NetworkMaker(graph).make();
 }
 
-void make_exact(const Network& network, std::span<double> flow) {
+bool make_exact(const Network& network, std::span<double> flow) {
   const double sum = std::accumulate(flow.begin(), flow.end(), 0.0);
   if (!(sum > 0)) {
     std::ranges::fill(flow, 0.0);
-    return;
+    return true;
   }
   // Sums of all arcs stay below 2^51.
   const int shift = 50 - std::ilogb(sum);
@@ -283,6 +283,14 @@ void make_exact(const Network& network, std::span<double> flow) {
   const int64_t lowest = *std::ranges::min_element(units);
   if (lowest < 0) {
     const std::vector<int64_t> more = positive_flow(network);
+    // In doubles, for the product may leave int64_t.
+    constexpr double kMostAdded = 0.01;
+    const double added = -static_cast<double>(lowest) *
+                         std::accumulate(more.begin(), more.end(), 0.0,
+                                         [](double all, int64_t x) { return all + static_cast<double>(x); });
+    if (added > kMostAdded * std::ldexp(sum, shift)) {
+      return false;
+    }
     for (size_t i = 0; i < units.size(); ++i) {
       units[i] += -lowest * more[i];
     }
@@ -290,6 +298,7 @@ void make_exact(const Network& network, std::span<double> flow) {
   for (size_t i = 0; i < units.size(); ++i) {
     flow[i] = std::ldexp(static_cast<double>(units[i]), -shift);
   }
+  return true;
 }
 
 }  // namespace plimsoll::fdo

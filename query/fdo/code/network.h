@@ -23,7 +23,8 @@ struct Network {
 
 Network make_network(const FlowGraph& graph);
 
-// Rounds a flow to multiples of a power of two that sums of doubles hold exactly, so that at every node the same flows in and out. `flow` >= 0 by arc.
-void make_exact(const Network& network, std::span<double> flow);
+// Rounds a flow to multiples of a power of two that sums of doubles hold exactly, so that at every node the same flows in and out. `flow` >= 0 by arc. False, and
+// `flow` is of no use, where it did not balance to begin with: evening that out would take more than a hundredth of all flow.
+bool make_exact(const Network& network, std::span<double> flow);
 
 }  // namespace plimsoll::fdo

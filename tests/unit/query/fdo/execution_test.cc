@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "query/fdo/code/read_code.h"
+#include "query/fdo/code/sample_execution.h"
 #include "tests/unit/query/fdo/made_elf.h"
 
 namespace plimsoll::fdo::execution_test {
@@ -78,6 +81,31 @@ TEST(Execution, OfSamplesIsConsistent) {
   ASSERT_EQ(execution.counts.entries.size(), 1);
   EXPECT_EQ(execution.counts.entries[0].count, ranges[4].count);
   EXPECT_EQ(execution.counts.entries[0].last, 0x1012);
+}
+
+// The function with the most samples is smoothed; for the other the work is spent.
+TEST(Execution, LimitsTheWorkOfAllFunctions) {
+  BinaryCounts counts;
+  for (const auto& [address, value] :
+       std::vector<std::pair<uint64_t, double>>{{0x1000, 40}, {0x1004, 10}, {0x1013, 60}, {0x1014, 3}}) {
+    counts.addresses.push_back({address, value, value, 0});
+  }
+  const auto count_at = [](const Execution& execution, uint64_t first) {
+    const auto found = std::ranges::find(execution.counts.ranges, first, &CountedRange::first);
+    return found == execution.counts.ranges.end() ? 0 : found->count;
+  };
+  const Execution limited = execution_within(example(), counts, {}, 1);
+  const Execution whole = execution_of(example(), counts);
+  EXPECT_EQ(limited.functions, 2);
+  EXPECT_EQ(limited.functions_raw, 1);
+  EXPECT_EQ(whole.functions_raw, 0);
+  EXPECT_EQ(count_at(limited, 0x1013), count_at(whole, 0x1013));
+  EXPECT_EQ(count_at(limited, 0x100d), 0) << "no samples, and none by smoothing";
+  EXPECT_GT(count_at(whole, 0x100d), 0);
+  EXPECT_THAT(limited.notes, ::testing::ElementsAre(::testing::HasSubstr("1 functions with fewer samples")));
+  EXPECT_TRUE(whole.notes.empty());
+  ASSERT_EQ(limited.counts.entries.size(), 2);
+  EXPECT_EQ(limited.counts.entries[0].first, 0x1000);
 }
 
 }  // namespace

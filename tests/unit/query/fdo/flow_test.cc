@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <vector>
+
+#include "query/fdo/code/network.h"
 
 namespace plimsoll::fdo {
 namespace {
@@ -172,6 +175,79 @@ TEST(Flow, OfRandomGraphsIsConservedExactly) {
     ASSERT_TRUE(flow.is_smooth || !has_samples) << seed;
     ASSERT_NO_FATAL_FAILURE(expect_conserved(graph, flow)) << seed;
   }
+}
+
+TEST(Flow, StopsWhereTheBudgetIsSpent) {
+  const FlowGraph graph = diamond({{50, 1}, {0, 1}, {0, 1}, {50, 1}});
+  uint64_t budget = 1'000'000;
+  EXPECT_TRUE(find_flow(graph, {.budget = &budget}).is_smooth);
+  const uint64_t taken = 1'000'000 - budget;
+  EXPECT_GT(taken, 1000);
+  budget = taken;
+  EXPECT_TRUE(find_flow(graph, {.budget = &budget}).is_smooth);
+  EXPECT_EQ(budget, 0);
+  EXPECT_FALSE(find_flow(graph, {.budget = &budget}).is_smooth);
+}
+
+// A solver that ends before its flow balances: nothing is made of that, or what it needed to balance is small.
+TEST(Flow, StoppedEarlyIsNotMoreThanThereWas) {
+  int raw = 0;
+  int smooth = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    std::mt19937_64 random(seed);
+    FlowGraph graph = random_graph(random, 20 + static_cast<uint32_t>(random() % 200));
+    for (FlowBlock& block : graph.blocks) {
+      block.samples = random() % 3 == 0 ? std::exp(static_cast<double>(random() % 30)) : 0;
+    }
+    const auto blocks_of = [](const Flow& flow) {
+      return std::accumulate(flow.blocks.begin(), flow.blocks.end(), 0.0);
+    };
+    double sum = 0;
+    for (const FlowBlock& block : graph.blocks) {
+      sum += block.samples / block.cost;
+    }
+    for (uint64_t steps = 0; steps < 30; ++steps) {
+      const Flow flow = find_flow(graph, {.max_steps = steps});
+      ++(flow.is_smooth ? smooth : raw);
+      ASSERT_LT(blocks_of(flow), 1000 * sum) << seed << " after " << steps;
+      if (flow.is_smooth) {
+        ASSERT_NO_FATAL_FAILURE(expect_conserved(graph, flow)) << seed << " after " << steps;
+      }
+    }
+  }
+  EXPECT_GT(raw, 20);
+  EXPECT_GT(smooth, 20);
+}
+
+// Whether what is left of a flow is of use: a chain of ten blocks that runs once, and beside it a block that comes from two of them more often than it runs.
+bool is_made_exact(double more_often) {
+  FlowGraph graph;
+  for (uint32_t i = 0; i < 10; ++i) {
+    graph.blocks.push_back({1, 1});
+    if (i > 0) {
+      graph.edges.push_back({i - 1, i, false});
+    }
+  }
+  graph.blocks.push_back({1, 1});
+  graph.edges.push_back({0, 10, true});
+  graph.edges.push_back({1, 10, true});
+  graph.exits = {9, 10};
+  const Network network = make_network(graph);
+  std::vector<double> flow(network.arcs.size(), 1.0);
+  flow[10] = 0.1 * more_often;                   // the block
+  flow[network.first_outside - 2] = more_often;  // the ways to it
+  flow[network.first_outside - 1] = 0.9 * more_often;
+  flow.back() = 0.1 * more_often;  // and from it
+  const bool is_exact = make_exact(network, flow);
+  EXPECT_TRUE(!is_exact || *std::ranges::min_element(flow) >= 0);
+  return is_exact;
+}
+
+TEST(Network, IsNotMadeExactWhereItDoesNotBalance) {
+  EXPECT_TRUE(is_made_exact(1e-6));
+  EXPECT_TRUE(is_made_exact(1e-4));
+  EXPECT_FALSE(is_made_exact(0.01));
+  EXPECT_FALSE(is_made_exact(0.5));
 }
 
 // Sum of the differences, each side scaled to a sum of 1.
