@@ -68,6 +68,7 @@ bool in_group(const cs_insn& insn, uint8_t group) {
 MemoryOperand memory_of(const x86_op_mem& memory, uint64_t next) {
   MemoryOperand operand{general_register(memory.base), general_register(memory.index),
                         static_cast<uint8_t>(memory.scale), memory.disp, memory.segment != X86_REG_INVALID};
+  operand.is_stack = memory.base == X86_REG_RSP || (memory.base == X86_REG_RBP && operand.displacement < 0);
   if (operand.base == kInstructionPointer) {
     operand.displacement = static_cast<int64_t>(next + static_cast<uint64_t>(memory.disp));
   }
@@ -195,6 +196,10 @@ Role x86_role(const cs_insn& insn, Decoded& decoded) {
       if (to.type != X86_OP_REG || to.size < 4) {
         return Role::kOther;
       }
+      if (from.type == X86_OP_MEM && to.size == 8 && from.mem.index != X86_REG_INVALID &&
+          from.mem.scale == 1 && from.mem.disp == -1) {
+        return Role::kLoadMember;  // virtual ones are 1 more than their offset
+      }
       return from.type == X86_OP_REG ? Role::kMove : from.type == X86_OP_MEM ? Role::kLoad : Role::kOther;
     case X86_INS_MOVSXD:
       return from.type == X86_OP_MEM   ? Role::kLoadSigned
@@ -254,8 +259,12 @@ uint8_t arm_register(unsigned reg) {
 
 MemoryOperand arm_memory_of(const cs_arm64_op& operand) {
   constexpr unsigned kMostShift = 4;
-  return {arm_register(operand.mem.base), arm_register(operand.mem.index),
-          static_cast<uint8_t>(1U << std::min(operand.shift.value, kMostShift)), operand.mem.disp, false};
+  return {arm_register(operand.mem.base),
+          arm_register(operand.mem.index),
+          static_cast<uint8_t>(1U << std::min(operand.shift.value, kMostShift)),
+          operand.mem.disp,
+          false,
+          operand.mem.base == ARM64_REG_SP || (operand.mem.base == ARM64_REG_FP && operand.mem.disp < 0)};
 }
 
 Role arm_role(const cs_insn& insn, Decoded& decoded) {
@@ -271,7 +280,10 @@ Role arm_role(const cs_insn& insn, Decoded& decoded) {
       return last.type == ARM64_OP_REG ? Role::kMove : Role::kOther;
     case ARM64_INS_LDR:
     case ARM64_INS_LDUR:
-      return arm.op_count == 2 && last.type == ARM64_OP_MEM ? Role::kLoad : Role::kOther;
+      if (arm.op_count != 2 || last.type != ARM64_OP_MEM) {
+        return Role::kOther;
+      }
+      return last.mem.index != ARM64_REG_INVALID && last.shift.value == 0 ? Role::kLoadMember : Role::kLoad;
     case ARM64_INS_LDRSW:
       return Role::kLoadSigned;
     case ARM64_INS_ADR:

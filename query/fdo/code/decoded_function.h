@@ -67,7 +67,8 @@ class JumpTables {
 
   std::vector<uint64_t> targets_of(size_t jump) const;
   // Whether an indirect jump takes its target as it is: from an argument, a call, or memory that no index leads to. So calls of virtual functions and through
-  // pointers jump in the place of a return. What goes by a table adds to an address, or loads by an index of 4 or 8 bytes. Either machine.
+  // pointers jump in the place of a return. What goes by a table adds to an address, or loads by an index. What comes from the stack may be either, and is taken
+  // for a table: code that is not optimized has no tail calls. Either machine.
   bool is_tail_call(size_t jump) const;
 
  private:

@@ -33,17 +33,19 @@ struct MemoryOperand {
   uint8_t scale = 1;
   int64_t displacement = 0;  // the address itself, where the base is the instruction pointer
   bool has_segment = false;
+  bool is_stack = false;  // in the frame of the function, as far as the base tells
 
   bool operator==(const MemoryOperand&) const = default;
 };
 
-// What a jump through a table is made of. AArch64: kMove, kLoad, kLoadSigned, kAddress (adr, adrp), kAdd and kOther alone.
+// What a jump through a table is made of. AArch64: kMove, kLoad, kLoadMember, kLoadSigned, kAddress (adr, adrp), kAdd and kOther alone.
 enum class Role : uint8_t {
   kNone,
   kCompare,       // cmp $immediate, source or memory
   kMask,          // and $immediate, destination
   kMove,          // mov and movzx from a register: destination takes what source has
   kLoad,          // mov and movzx from memory, unsigned
+  kLoadMember,    // of an address by an index of bytes: what calls through pointers to members begin with
   kLoadSigned,    // movslq memory, destination
   kAddress,       // lea of memory: only with the instruction pointer as base, and without index
   kAdd,           // add source, destination

@@ -163,8 +163,8 @@ JumpTables::Origin JumpTables::origin_of(size_t i, uint8_t reg, unsigned steps, 
     }
     if (!falls) {
       // Before the first instruction of a part: an argument too.
-      const bool is_begin = std::ranges::any_of(
-          function_.parts, [&](const CodeRange& part) { return part.from == instructions[i].address; });
+      const bool is_begin =
+          std::ranges::binary_search(function_.parts, instructions[i].address, {}, &CodeRange::from);
       return is_pointer || is_begin ? Origin::kPointer : Origin::kOpen;
     }
     --i;
@@ -175,14 +175,18 @@ JumpTables::Origin JumpTables::origin_of(size_t i, uint8_t reg, unsigned steps, 
     if (insn.flow == ControlFlow::kCall) {
       return Origin::kPointer;
     }
-    constexpr uint8_t kSmallestEntry = 4;  // members are loaded by an index of bytes
     switch (insn.role) {
       case Role::kMove:
         reg = insn.source;
         continue;
+      case Role::kLoadMember:
+        return Origin::kPointer;
       case Role::kLoad:
-        return insn.memory.index == kNoRegister || insn.memory.scale < kSmallestEntry ? Origin::kPointer
-                                                                                      : Origin::kWorkedOut;
+        if (insn.memory.index != kNoRegister) {
+          return Origin::kWorkedOut;
+        }
+        // What was put there is not followed.
+        return insn.memory.is_stack && !is_pointer ? Origin::kOpen : Origin::kPointer;
       case Role::kLoadSigned:
       case Role::kAdd:
         return Origin::kWorkedOut;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "query/fdo/code/flow.h"
@@ -72,9 +73,11 @@ class SampleReader {
           "would take too long: their counts are samples by instruction",
           after_budget_));
     }
-    const auto by_first = [](const CountedRange& a, const CountedRange& b) { return a.first < b.first; };
-    std::stable_sort(result_.counts.ranges.begin(), result_.counts.ranges.end(), by_first);
-    std::stable_sort(result_.counts.entries.begin(), result_.counts.entries.end(), by_first);
+    for (auto* ranges : {&result_.counts.ranges, &result_.counts.entries}) {
+      std::ranges::sort(*ranges, {}, [](const CountedRange& range) {
+        return std::tuple(range.first, range.last, range.count);
+      });
+    }
     result_.value_elsewhere = std::max(0.0, result_.value_elsewhere - result_.value_matched);
     return std::move(result_);
   }
