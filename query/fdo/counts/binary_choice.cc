@@ -100,9 +100,13 @@ Result<ChosenBinary> choose_binary(const std::string& build_id, const query::Res
     }
     chosen.is_entry[id] = true;
     chosen.path = chosen.path.empty() ? binary.path : chosen.path;
-    chosen.build_id = to_hex(binary.identity);
-    builds.insert(chosen.build_id);
+    builds.insert(to_hex(binary.identity));
   }
+  // perf's beginning of an ID that is known whole is the same build: not another one to choose.
+  std::erase_if(builds, [&](const std::string& build) {
+    const auto longer = builds.upper_bound(build);
+    return build.size() == 2 * elf::kCutBuildIdBytes && longer != builds.end() && longer->starts_with(build);
+  });
   if (builds.empty()) {
     return with_hint(
         fail(ErrorCode::kNotFound, "no profile has samples of a binary with build ID {}", wanted),
@@ -114,6 +118,7 @@ Result<ChosenBinary> choose_binary(const std::string& build_id, const query::Res
                                 "give more digits"),
                       "build_id");
   }
+  chosen.build_id = *builds.begin();
   return chosen;
 }
 

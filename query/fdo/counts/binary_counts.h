@@ -32,10 +32,11 @@ struct BinaryCounts {
   std::string unit = {};
   std::vector<AddressSamples> addresses = {};  // ascending, each once
   std::vector<AddressPair> branches = {};      // ascending; where both ends are in the binary
-  std::vector<AddressPair> ranges = {};        // ascending
+  std::vector<AddressPair> ranges = {};        // ascending; between branches that followed one another
   // Of machines that could not read the binary's program headers: file offsets instead of addresses (to_addresses()).
   std::vector<AddressSamples> offsets = {};
   std::vector<AddressPair> offset_branches = {};
+  std::vector<AddressPair> offset_ranges = {};
   // Where asked for: calls on the stacks of `addresses`, from the caller's address to the sampled one.
   std::vector<AddressPair> calls = {};
   std::string path = {};  // of the binary on a machine that ran it

@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/checksum.h"
@@ -41,7 +43,15 @@ class BinaryCount {
       return propagate(chosen);
     }
     describe(*resolved, *chosen);
-    const bool is_of_branches = counts_.event == wire::kBranchRecords;
+    const bool is_of_branches = wire::is_of_branches(counts_.event);
+    if (is_of_branches && counts_.event != wire::kBranchRecords) {
+      return with_hint(
+          with_field(fail(ErrorCode::kInvalid, "{} are pairs of addresses, and no samples", counts_.event),
+                     "event"),
+          "name an event of samples, such as cycles: branch records are read beside it; of branch records "
+          "alone "
+          "branch-records");
+    }
     const std::vector<bool> leaves = stacks_in(*chosen, is_of_branches);
     if (auto summed = sum_by_process(*resolved, leaves); !summed) {
       return propagate(summed);
@@ -55,8 +65,12 @@ class BinaryCount {
     if (auto added = is_of_branches ? Status() : add_samples(*resolved, leaves); !added) {
       return propagate(added);
     }
-    if (auto added = add_branches(*chosen); !added) {
-      return propagate(added);
+    for (const auto& [event, pairs, offset_pairs] :
+         {std::tuple(wire::kBranchRecords, &counts_.branches, &counts_.offset_branches),
+          std::tuple(wire::kBranchRanges, &counts_.ranges, &counts_.offset_ranges)}) {
+      if (auto added = add_pairs(*chosen, event, *pairs, *offset_pairs); !added) {
+        return propagate(added);
+      }
     }
     return std::move(counts_);
   }
@@ -228,15 +242,15 @@ class BinaryCount {
   }
 
   // Of a selection's own filters, beside its samples.
-  Status add_branches(const ChosenBinary& chosen) {
+  Status add_pairs(const ChosenBinary& chosen, std::string_view event, std::vector<AddressPair>& pairs,
+                   std::vector<AddressPair>& offset_pairs) const {
     const bool are_there = std::ranges::any_of(
-        dictionaries_.events.span(),
-        [](const store::EventEntry& event) { return event.name == wire::kBranchRecords; });
+        dictionaries_.events.span(), [&](const store::EventEntry& entry) { return entry.name == event; });
     if (!are_there) {
       return {};
     }
     query::Selection selection = request_.selection;
-    selection.event = wire::kBranchRecords;
+    selection.event = event;
     const auto resolved = query::resolve(selection, snapshot_);
     if (!resolved) {
       return propagate(resolved);
@@ -245,19 +259,19 @@ class BinaryCount {
     if (!cells) {
       return propagate(cells);
     }
-    std::map<std::pair<uint64_t, uint64_t>, AddressPair> branches;
-    std::map<std::pair<uint64_t, uint64_t>, AddressPair> offset_branches;
+    std::map<std::pair<uint64_t, uint64_t>, AddressPair> by_address;
+    std::map<std::pair<uint64_t, uint64_t>, AddressPair> by_offset;
     for (size_t c = 0; c < cells->size(); ++c) {
       const uint32_t stack = cells->keys[c][Column::kStack];
       const store::LocationEntry& to = location_of(stack);
       const store::LocationEntry& from = location_of(dictionaries_.stacks[stack].parent);
       // An offset beside an address says nothing that could be compared.
       if (from.kind == to.kind) {
-        add_pair(from.address, to.address, *cells, c, to.kind == wire::ELF ? branches : offset_branches);
+        add_pair(from.address, to.address, *cells, c, to.kind == wire::ELF ? by_address : by_offset);
       }
     }
-    take(branches, counts_.branches);
-    take(offset_branches, counts_.offset_branches);
+    take(by_address, pairs);
+    take(by_offset, offset_pairs);
     return {};
   }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "elf/elf_file.h"
@@ -27,19 +28,25 @@ struct CountsRequest {
 // Parameters: build_id, event, where, since, until, calls (yes or no).
 Result<CountsRequest> parse_counts(const query::Parameters& parameters, int64_t now_ns);
 
-// Values are weighted, as in every answer. Branches are those of the event "branch-records", beside the samples of the selection's event. Half of
+// Values are weighted, as in every answer. Branches are those of the event "branch-records", and
+// ranges those of "branch-ranges", beside the samples of the selection's event. Half of
 // the machines with samples in the binary, by a hash of their IDs, are the one half; one machine is in no half.
 //
-// kNotFound where the selection has no samples in the binary: names the binaries with the most samples. kInvalid where several binaries match.
-// Costs three passes over the rows, and memory for each stack that ends in the binary.
+// kNotFound where the selection has no samples in the binary: names the binaries with the most samples. kInvalid where several binaries match, or
+// the event is of pairs other than "branch-records".
+// Costs five passes over the rows, and memory for each stack that ends in the binary.
 Result<BinaryCounts> count_binary(const CountsRequest& request, const query::Snapshot& snapshot);
 
-// Rows by kind: "binary" (from: build ID, to: path), "elsewhere", then "sample", "branch", "call", "sample-offset", "branch-offset" by address.
+// Rows by kind: "binary" (from: build ID, to: path), "elsewhere", then "sample", "branch", "range", "call", "sample-offset",
+// "branch-offset", "range-offset" by address.
 query::Table counts_table(const BinaryCounts& counts);
 // counts_table() of count_binary().
 Result<query::Table> fdo_counts(const CountsRequest& request, const query::Snapshot& snapshot);
-// The inverse of counts_table(), of a table of unknown origin: kCorrupt where it is none.
+// The inverse of counts_table(), of a table of unknown origin: kCorrupt where it is none, or has counts above 1e18.
 Result<BinaryCounts> counts_from(const query::Table& table);
+
+// kCorrupt where counts of unknown origin are of another build than `build_id`, whole and in hexadecimal. perf's first 20 bytes of it will do.
+Status check_build_id(const BinaryCounts& counts, std::string_view build_id);
 
 // Adds what is known by file offset to the addresses, by the segments of the binary itself. What lies in none is left out.
 void to_addresses(BinaryCounts& counts, const elf::ElfFile& binary);

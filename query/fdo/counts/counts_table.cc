@@ -6,6 +6,7 @@
 #include <map>
 #include <string_view>
 
+#include "elf/build_id.h"
 #include "query/fdo/counts/count_binary.h"
 #include "query/table/values.h"
 
@@ -21,7 +22,12 @@ constexpr std::string_view kSample = "sample";
 constexpr std::string_view kSampleOffset = "sample-offset";
 constexpr std::string_view kBranch = "branch";
 constexpr std::string_view kBranchOffset = "branch-offset";
+constexpr std::string_view kRange = "range";
+constexpr std::string_view kRangeOffset = "range-offset";
 constexpr std::string_view kCall = "call";
+
+// Sums and products of more would leave the range of doubles and of 64 bits. No fleet counts as far.
+constexpr double kMaxCount = 1e18;
 
 std::string address_text(uint64_t address) {
   return fmt::format("{:#x}", address);
@@ -89,6 +95,12 @@ class CountsReader {
   }
 
   Status read_row(const std::vector<Value>& row) {
+    for (const size_t column : {value_, samples_, half_}) {
+      if (number_of(row[column]) > kMaxCount) {
+        return fail(ErrorCode::kCorrupt, "the count {:g} of {} {} is more than can be",
+                    number_of(row[column]), query::text_in(row[kind_]), query::text_in(row[from_]));
+      }
+    }
     const std::string kind = query::text_in(row[kind_]);
     if (kind == kBinary) {
       counts_.build_id = query::text_in(row[from_]);
@@ -109,6 +121,9 @@ class CountsReader {
     }
     if (kind == kBranch || kind == kBranchOffset) {
       return read_pair(row, kind == kBranch ? counts_.branches : counts_.offset_branches);
+    }
+    if (kind == kRange || kind == kRangeOffset) {
+      return read_pair(row, kind == kRange ? counts_.ranges : counts_.offset_ranges);
     }
     // A newer server may send other kinds beside.
     return kind == kCall ? read_pair(row, counts_.calls) : Status();
@@ -144,7 +159,8 @@ class CountsReader {
     for (auto* samples : {&counts_.addresses, &counts_.offsets}) {
       std::ranges::sort(*samples, {}, &AddressSamples::address);
     }
-    for (auto* pairs : {&counts_.branches, &counts_.offset_branches, &counts_.calls}) {
+    for (auto* pairs : {&counts_.branches, &counts_.offset_branches, &counts_.ranges, &counts_.offset_ranges,
+                        &counts_.calls}) {
       std::ranges::sort(*pairs, {}, [](const AddressPair& pair) { return std::pair(pair.from, pair.to); });
     }
   }
@@ -174,6 +190,25 @@ void merge(std::vector<Entry>& to, std::vector<Entry> from, const KeyOf& key_of)
   }
 }
 
+// Empties `offsets`.
+void pairs_to_addresses(std::vector<AddressPair>& offsets, std::vector<AddressPair>& pairs,
+                        const elf::ElfFile& binary) {
+  std::vector<AddressPair> found;
+  for (AddressPair pair : offsets) {
+    const auto from = binary.address_of(pair.from);
+    const auto to = binary.address_of(pair.to);
+    if (from && to) {
+      pair.from = *from;
+      pair.to = *to;
+      found.push_back(pair);
+    }
+  }
+  offsets.clear();
+  if (!found.empty()) {
+    merge(pairs, std::move(found), [](const AddressPair& pair) { return std::pair(pair.from, pair.to); });
+  }
+}
+
 }  // namespace
 
 Table counts_table(const BinaryCounts& counts) {
@@ -190,9 +225,11 @@ Table counts_table(const BinaryCounts& counts) {
                         Value(), Value()});
   add_rows(kSample, counts.addresses, table);
   add_rows(kBranch, counts.branches, table);
+  add_rows(kRange, counts.ranges, table);
   add_rows(kCall, counts.calls, table);
   add_rows(kSampleOffset, counts.offsets, table);
   add_rows(kBranchOffset, counts.offset_branches, table);
+  add_rows(kRangeOffset, counts.offset_ranges, table);
   return table;
 }
 
@@ -205,6 +242,15 @@ Result<BinaryCounts> counts_from(const Table& table) {
   return CountsReader(table).read();
 }
 
+Status check_build_id(const BinaryCounts& counts, std::string_view build_id) {
+  const bool is_cut =
+      counts.build_id.size() == 2 * elf::kCutBuildIdBytes && build_id.starts_with(counts.build_id);
+  return counts.build_id == build_id || is_cut
+             ? Status()
+             : fail(ErrorCode::kCorrupt, "asked for samples of the build {}, and got those of {}", build_id,
+                    counts.build_id);
+}
+
 void to_addresses(BinaryCounts& counts, const elf::ElfFile& binary) {
   std::vector<AddressSamples> samples;
   for (AddressSamples at : counts.offsets) {
@@ -213,25 +259,12 @@ void to_addresses(BinaryCounts& counts, const elf::ElfFile& binary) {
       samples.push_back(at);
     }
   }
-  std::vector<AddressPair> branches;
-  for (AddressPair pair : counts.offset_branches) {
-    const auto from = binary.address_of(pair.from);
-    const auto to = binary.address_of(pair.to);
-    if (from && to) {
-      pair.from = *from;
-      pair.to = *to;
-      branches.push_back(pair);
-    }
-  }
   if (!samples.empty()) {
     merge(counts.addresses, std::move(samples), [](const AddressSamples& at) { return at.address; });
   }
-  if (!branches.empty()) {
-    merge(counts.branches, std::move(branches),
-          [](const AddressPair& pair) { return std::pair(pair.from, pair.to); });
-  }
+  pairs_to_addresses(counts.offset_branches, counts.branches, binary);
+  pairs_to_addresses(counts.offset_ranges, counts.ranges, binary);
   counts.offsets.clear();
-  counts.offset_branches.clear();
 }
 
 }  // namespace plimsoll::fdo
