@@ -135,6 +135,7 @@ class BranchReader {
       return;
     }
     result_.counts.branches.push_back({branch.from, branch.to, branch.value});
+    result_.branches_kept += branch.value;
     const bool is_inner_jump = from == to && cost == CostClass::kBranch;
     if (to != nullptr && branch.to == to->entry && !is_inner_jump) {
       entries_[to->entry] += branch.value;

@@ -33,8 +33,9 @@ struct BogusRecords {
 struct Execution {
   ExecutionCounts counts = {};
   BogusRecords bogus = {};  // by branches alone
-  double ranges_kept = 0;   // by branches alone
-  uint64_t functions = 0;   // that have counts
+  double ranges_kept = 0;   // by branches alone: weighted counts
+  double branches_kept = 0;
+  uint64_t functions = 0;  // that have counts
   uint64_t functions_raw =
       0;  // of those, too large for smoothing (over 40,000 blocks): counts are samples by instruction
   double value_matched = 0;    // of counts.addresses: in blocks
@@ -47,7 +48,12 @@ struct Execution {
 // All addresses that read_code() has to be asked for: ascending, each once.
 std::vector<uint64_t> sampled_addresses(const BinaryCounts& counts);
 
-// By branch records where `counts` has branches or ranges, else by samples.
+// One recording of the branches of a processor has 16 to 32 records.
+inline constexpr double kRecordsOfSample = 16;
+
+// By branch records where the code between them covers half of the samples, and they are of half as many recordings as there are samples, or of
+// 1,000: a few machines that record branches say little of all the others. A note says where records were left out for that. Else by samples; by
+// branch records, too, where there are no samples.
 Execution execution_of(const ProgramCode& code, const BinaryCounts& counts);
 Execution execution_of_branches(const ProgramCode& code, const BinaryCounts& counts);
 

@@ -15,6 +15,9 @@ namespace {
 using fdo::testing::from_hex;
 using fdo::testing::kCodeAddress;
 using fdo::testing::made_elf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // f: 1000 test, je 100b; 1004 call g, jmp 100d; 100b inc; 100d sub, jne 1000; 1012 ret. g: 1013 nop, ret.
 ProgramCode example() {
@@ -59,6 +62,26 @@ TEST(Execution, DropsAndCountsBogusRecords) {
   EXPECT_EQ(execution.bogus.repeated, 16);
   EXPECT_TRUE(execution.counts.ranges.empty());
   ASSERT_EQ(execution.counts.branches.size(), 1);
+}
+
+TEST(Execution, AFewBranchRecordsDoNotDisplaceTheSamples) {
+  BinaryCounts counts;
+  counts.addresses = {{0x1000, 900, 900, 0}, {0x1013, 100, 100, 0}};
+  counts.branches = {pair(0x1010, 0x1000, 8000)};
+  EXPECT_THAT(execution_of(example(), counts).notes, ElementsAre(HasSubstr("what ran between two branches")));
+  counts.ranges = {pair(0x1000, 0x1009, 7999)};
+  Execution execution = execution_of(example(), counts);
+  EXPECT_FALSE(execution.counts.from_branches);
+  EXPECT_THAT(execution.notes,
+              ElementsAre("branch records were left out: 7999 records are too few beside 1000 samples"));
+  counts.ranges = {pair(0x1013, 0x1014, 8000)};
+  EXPECT_THAT(execution_of(example(), counts).notes,
+              ElementsAre(HasSubstr("they are of functions with 10 %")));
+  counts.ranges = {pair(0x1000, 0x1009, 8000)};
+  execution = execution_of(example(), counts);
+  EXPECT_TRUE(execution.counts.from_branches);
+  EXPECT_THAT(execution.notes, IsEmpty());
+  EXPECT_EQ(execution.branches_kept, 8000);
 }
 
 TEST(Execution, OfSamplesIsConsistent) {
