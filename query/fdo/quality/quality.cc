@@ -1,10 +1,14 @@
 #include "query/fdo/quality/quality.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <map>
 #include <numbers>
 #include <set>
+#include <utility>
 
 #include "statistics/stability/distance.h"
 #include "statistics/stability/entropy.h"
@@ -18,7 +22,8 @@ constexpr double kDensityShare = 0.99;
 constexpr size_t kComparedFunctions = 20;
 constexpr double kDominating = 0.5;
 constexpr uint64_t kManyTargets = 200;
-constexpr uint64_t kManyBlocks = 300;
+// What is lost below is not worth a note.
+constexpr double kNotedShare = 0.01;
 
 struct FunctionSums {
   double value = 0;
@@ -27,7 +32,7 @@ struct FunctionSums {
   double bytes = 0;  // of the code that ran
 };
 
-// Of branch records without samples: where branches led to, as their values.
+// Of branch records without samples: where branches led to, as their values, and recordings instead of records.
 std::vector<AddressSamples> measured_addresses(const BinaryCounts& counts) {
   if (!counts.addresses.empty()) {
     return counts.addresses;
@@ -36,18 +41,25 @@ std::vector<AddressSamples> measured_addresses(const BinaryCounts& counts) {
   for (const AddressPair& branch : counts.branches) {
     addresses.push_back({.address = branch.to,
                          .value = branch.value,
-                         .samples = branch.samples,
+                         .samples = branch.samples / kRecordsOfSample,
                          .value_of_half = branch.value_of_half});
   }
   return addresses;
 }
 
-// By the name of the function with code of its own.
+// By the entry of the function with code of its own; of code that was not read, 0 and its name.
+struct FunctionKey {
+  uint64_t entry = 0;
+  std::string name;
+
+  auto operator<=>(const FunctionKey&) const = default;
+};
+
 class Functions {
  public:
   Functions(const QualityInput& input, const std::vector<AddressSamples>& addresses) : input_(input) {
     for (const AddressSamples& at : addresses) {
-      FunctionSums& sums = by_name_[name_at(at.address)];
+      FunctionSums& sums = by_key_[key_at(at.address)];
       sums.value += at.value;
       sums.samples += at.samples;
       sums.value_of_half += at.value_of_half;
@@ -57,22 +69,33 @@ class Functions {
     add_bytes();
   }
 
-  const std::map<std::string, FunctionSums>& by_name() const { return by_name_; }
+  const std::map<FunctionKey, FunctionSums>& by_key() const { return by_key_; }
   double value() const { return value_; }
   double samples() const { return samples_; }
 
-  std::string name_at(uint64_t address) const {
+  // Of the value: in functions whose code was read.
+  double value_in_code() const {
+    double value = 0;
+    for (const auto& [key, sums] : by_key_) {
+      value += key.entry != 0 ? sums.value : 0;
+    }
+    return value;
+  }
+
+ private:
+  static FunctionKey key_of(const FunctionCode& function) { return {function.entry, function.name}; }
+
+  FunctionKey key_at(uint64_t address) const {
     if (const FunctionCode* const function = input_.code.function_at(address)) {
-      return function->name;
+      return key_of(*function);
     }
     std::vector<symbolizer::SymtabFrame> frames;
     if (input_.symbols != nullptr) {
       input_.symbols->look_up(address, frames);
     }
-    return frames.empty() ? std::string() : std::string(frames.back().function);
+    return {0, frames.empty() ? std::string() : std::string(frames.back().function)};
   }
 
- private:
   // Ranges may overlap: every byte counts once.
   void add_bytes() {
     uint64_t counted_to = 0;
@@ -85,14 +108,14 @@ class Functions {
       const uint64_t end = block < function->blocks.size() ? function->blocks[block].to : range.last + 1;
       const uint64_t begin = std::max(range.first, counted_to);
       if (end > begin) {
-        by_name_[function->name].bytes += static_cast<double>(end - begin);
+        by_key_[key_of(*function)].bytes += static_cast<double>(end - begin);
         counted_to = end;
       }
     }
   }
 
   const QualityInput& input_;
-  std::map<std::string, FunctionSums> by_name_;
+  std::map<FunctionKey, FunctionSums> by_key_;
   double value_ = 0;
   double samples_ = 0;
 };
@@ -100,7 +123,7 @@ class Functions {
 double density_of(const Functions& functions) {
   std::vector<std::pair<double, double>> by_density;  // and samples
   double samples = 0;
-  for (const auto& [name, sums] : functions.by_name()) {
+  for (const auto& [key, sums] : functions.by_key()) {
     if (sums.bytes > 0 && sums.samples > 0) {
       by_density.emplace_back(sums.samples / sums.bytes, sums.samples);
       samples += sums.samples;
@@ -119,9 +142,9 @@ double density_of(const Functions& functions) {
 
 void add_hot_functions(const Functions& functions, QualityReport& report) {
   std::vector<HotFunction> all;
-  for (const auto& [name, sums] : functions.by_name()) {
+  for (const auto& [key, sums] : functions.by_key()) {
     if (sums.samples > 0 && functions.value() > 0) {
-      all.push_back({.name = name, .share = sums.value / functions.value(), .samples = sums.samples});
+      all.push_back({.name = key.name, .share = sums.value / functions.value(), .samples = sums.samples});
     }
   }
   report.functions = all.size();
@@ -165,7 +188,7 @@ std::optional<HalvesCompared> compare_halves(const Functions& functions, const B
   std::vector<double> half;
   std::vector<double> other;
   double of_half = 0;
-  for (const auto& [name, sums] : functions.by_name()) {
+  for (const auto& [key, sums] : functions.by_key()) {
     half.push_back(sums.value_of_half);
     other.push_back(std::max(0.0, sums.value - sums.value_of_half));
     of_half += sums.value_of_half;
@@ -182,7 +205,8 @@ std::optional<HalvesCompared> compare_halves(const Functions& functions, const B
                         .other_entropy = statistics::entropy(other)};
 }
 
-MatchedShares match_lines(const std::vector<AddressSamples>& addresses, const symbolizer::Symtab& symbols) {
+MatchedShares match_lines(const std::vector<AddressSamples>& addresses, const ProgramCode& code,
+                          const symbolizer::Symtab& symbols) {
   MatchedShares shares;
   double sum = 0;
   std::vector<symbolizer::SymtabFrame> frames;
@@ -190,12 +214,13 @@ MatchedShares match_lines(const std::vector<AddressSamples>& addresses, const sy
     frames.clear();
     symbols.look_up(at.address, frames);
     sum += at.value;
-    const bool has_function = !frames.empty() && std::ranges::none_of(frames, [](const auto& frame) {
-      return frame.function.empty();
-    });
+    const bool has_function =
+        code.function_at(at.address) != nullptr && !frames.empty() &&
+        std::ranges::none_of(frames, [](const auto& frame) { return frame.function.empty(); });
     const bool has_start =
         has_function && std::ranges::all_of(frames, [](const auto& frame) { return frame.start_line != 0; });
-    const bool has_line = has_start && frames.front().line != 0;
+    const bool has_line =
+        has_start && std::ranges::all_of(frames, [](const auto& frame) { return frame.line != 0; });
     double& share = has_line       ? shares.matched
                     : has_start    ? shares.no_line
                     : has_function ? shares.no_start_line
@@ -224,20 +249,60 @@ uint64_t targets_of_jumps(const FunctionCode& function) {
 
 std::optional<SwitchHeavy> find_switch_heavy(const Functions& functions, const ProgramCode& code) {
   for (const FunctionCode& function : code.functions) {
-    const auto sums = functions.by_name().find(function.name);
-    if (sums == functions.by_name().end() || functions.value() <= 0 ||
+    const auto sums = functions.by_key().find({function.entry, function.name});
+    if (sums == functions.by_key().end() || functions.value() <= 0 ||
         sums->second.value < kDominating * functions.value()) {
       continue;
     }
-    const uint64_t targets = targets_of_jumps(function);
-    const bool is_unknown = function.has_unknown_jumps && function.blocks.size() >= kManyBlocks;
-    if (targets >= kManyTargets || is_unknown) {
-      return SwitchHeavy{.function = function.name,
-                         .share = sums->second.value / functions.value(),
-                         .targets = targets >= kManyTargets ? targets : function.blocks.size()};
+    if (const uint64_t targets = targets_of_jumps(function); targets >= kManyTargets) {
+      return SwitchHeavy{
+          .function = function.name, .share = sums->second.value / functions.value(), .targets = targets};
     }
   }
   return std::nullopt;
+}
+
+double share_in_unknown_jumps(const Functions& functions, const ProgramCode& code) {
+  double value = 0;
+  for (const FunctionCode& function : code.functions) {
+    const auto sums = functions.by_key().find({function.entry, function.name});
+    value += function.has_unknown_jumps && sums != functions.by_key().end() ? sums->second.value : 0;
+  }
+  const double all = functions.value_in_code();
+  return all > 0 ? value / all : 0;
+}
+
+// What of the samples and of the counts was lost on the way.
+void add_notes(const QualityInput& input, std::vector<std::string>& notes) {
+  const ProgramCode& code = input.code;
+  if (code.addresses_elsewhere > 0) {
+    notes.push_back(
+        fmt::format("{} sampled addresses are in no function that symbols name", code.addresses_elsewhere));
+  }
+  if (code.addresses_over_limit > 0) {
+    notes.push_back(
+        fmt::format("{} sampled addresses are in functions that are too large, or too many, to be read",
+                    code.addresses_over_limit));
+  }
+  if (code.unreadable_bytes > 0) {
+    notes.push_back(fmt::format("{} bytes of sampled functions are no instructions", code.unreadable_bytes));
+  }
+  const ProfileReport* const profile = input.profile;
+  if (profile == nullptr || profile->counted.weight <= 0) {
+    return;
+  }
+  for (const auto& [lost, what] : {std::pair(profile->no_function, "has no function"),
+                                   std::pair(profile->no_start_line, "is of functions without a start line"),
+                                   std::pair(profile->no_line, "has no line"),
+                                   std::pair(profile->no_call_line, "was inlined by calls without a line"),
+                                   std::pair(profile->wrapped, "has lines before its function's start")}) {
+    if (const double share = lost.weight / profile->counted.weight; share >= kNotedShare) {
+      notes.push_back(fmt::format("{:.1f} % of the code that was counted {}", 100 * share, what));
+    }
+  }
+  if (profile->rounded_to_zero > 0) {
+    notes.push_back(fmt::format("{} lines ran so rarely that their count is 0", profile->rounded_to_zero));
+  }
 }
 
 }  // namespace
@@ -260,12 +325,15 @@ QualityReport measure_quality(const QualityInput& input) {
     report.branch_records += branch.samples;
   }
   const double bogus = input.execution.bogus.sum();
-  report.bogus_share = bogus > 0 ? bogus / (bogus + input.execution.ranges_kept) : 0;
+  const double kept = input.execution.ranges_kept + input.execution.branches_kept;
+  report.bogus_share = bogus > 0 ? bogus / (bogus + kept) : 0;
   const double all = counts.value + counts.value_elsewhere;
   report.share_of_process = all > 0 ? counts.value / all : 0;
   if (input.symbols != nullptr) {
-    report.lines = match_lines(addresses, *input.symbols);
+    report.lines = match_lines(addresses, input.code, *input.symbols);
   }
+  report.in_functions = functions.value() > 0 ? functions.value_in_code() / functions.value() : 0;
+  report.in_unknown_jumps = share_in_unknown_jumps(functions, input.code);
   report.profile_density = density_of(functions);
   add_hot_functions(functions, report);
   report.samples_per_function =
@@ -273,6 +341,7 @@ QualityReport measure_quality(const QualityInput& input) {
   report.halves = compare_halves(functions, counts);
   report.switch_heavy = find_switch_heavy(functions, input.code);
   report.notes.insert(report.notes.end(), input.execution.notes.begin(), input.execution.notes.end());
+  add_notes(input, report.notes);
   grade(report);
   return report;
 }

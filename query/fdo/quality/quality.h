@@ -16,6 +16,7 @@
 #include "query/fdo/code/execution.h"
 #include "query/fdo/code/program_code.h"
 #include "query/fdo/counts/binary_counts.h"
+#include "query/fdo/profile/profile_of.h"
 #include "symbolizer/symtab/symtab.h"
 
 namespace plimsoll::fdo {
@@ -25,12 +26,12 @@ enum class Usefulness : uint8_t { kNone, kPoor, kFair, kGood };
 
 std::string_view name_of(Usefulness usefulness);  // "none", "poor", "fair", "good"
 
-// Which share of the value of a binary's samples the symbol table knows.
+// Which share of the value of a binary's samples becomes counts of lines.
 struct MatchedShares {
-  double matched = 0;        // function, start line and line
-  double no_function = 0;    // no symbol at the address
+  double matched = 0;        // function, start line and line, also of inlined calls around it
+  double no_function = 0;    // no symbol at the address, or no code that was read
   double no_start_line = 0;  // a function without the line it starts at: compiled without -gmlt
-  double no_line = 0;        // a function, but code of no line
+  double no_line = 0;        // a function, but code of no line, or inlined by a call of no line
 };
 
 struct HotFunction {
@@ -54,7 +55,7 @@ struct HalvesCompared {
 struct SwitchHeavy {
   std::string function;
   double share = 0;      // of the value of the binary's samples
-  uint64_t targets = 0;  // of the jump; of jumps whose targets are unknown, blocks of the function
+  uint64_t targets = 0;  // of the jump
 };
 
 struct QualityReport {
@@ -68,9 +69,12 @@ struct QualityReport {
   int64_t to_ns = 0;
   bool is_of_branches = false;
   double branch_records = 0;
-  double bogus_share = 0;  // of the branch records: ranges that cannot be
+  double bogus_share = 0;  // of the branches and ranges between them: those that cannot be
   double share_of_process =
       0;  // of the CPU time (value) of the processes: what compiling this binary better can change
+  double in_functions = 1;  // of the value of the binary's samples: in functions whose code was read
+  double in_unknown_jumps =
+      0;  // of that in functions: in those with an indirect jump whose targets are unknown
   std::optional<MatchedShares> lines = {};  // none: the profile needs no lines
   double profile_density =
       0;  // samples per byte of the code that ran, of the thinnest function of those with 99 % of the samples
@@ -93,12 +97,13 @@ struct QualityInput {
   const Execution& execution;
   const ProgramCode& code;
   const symbolizer::Symtab* symbols = nullptr;  // none: of a profile that needs no lines
+  const ProfileReport* profile = nullptr;       // what became of the counts; none: of a profile without lines
   std::string binary = {};
 };
 
 QualityReport measure_quality(const QualityInput& input);
 
-// Sets `usefulness` and `reasons` from all the rest.
+// Samples of branch records count by recordings: a 16th of the records. Sets `usefulness` and `reasons` from all the rest.
 void grade(QualityReport& report);
 
 // kUnsupported where the samples would mislead a compiler, kNotFound where the report is below `wanted`; with `wanted` kNone nothing is

@@ -8,7 +8,7 @@
 namespace plimsoll::fdo {
 namespace {
 
-// Measured with clang 19 on a JSON parser (docs/fdo.md): 300 samples gave half of what instrumentation gains, 1,400 gave 70 %.
+// Set by hand, after trials with clang 19 on a JSON parser: 300 samples gave some of what instrumentation gains, 1,400 most.
 constexpr double kPoorSamples = 100;
 constexpr double kFairSamples = 300;
 constexpr double kGoodSamples = 2000;
@@ -16,6 +16,7 @@ constexpr double kPoorMatched = 0.2;
 constexpr double kFairMatched = 0.5;
 constexpr double kGoodMatched = 0.8;
 constexpr double kThinShare = 0.5;
+constexpr double kUnknownShare = 0.5;
 constexpr double kBogusShare = 0.2;
 
 class Grading {
@@ -26,8 +27,10 @@ class Grading {
     report_.usefulness = Usefulness::kGood;
     report_.reasons.clear();
     by_samples();
+    by_functions();
     by_lines();
     by_branches();
+    by_unknown_jumps();
     by_hot_functions();
     by_halves();
   }
@@ -39,16 +42,44 @@ class Grading {
   }
 
   void by_samples() {
-    const double samples = report_.samples;
+    const double samples =
+        report_.is_of_branches ? report_.branch_records / kRecordsOfSample : report_.samples;
     const Usefulness limit = samples < kPoorSamples   ? Usefulness::kNone
                              : samples < kFairSamples ? Usefulness::kPoor
                              : samples < kGoodSamples ? Usefulness::kFair
                                                       : Usefulness::kGood;
     if (limit < Usefulness::kGood) {
+      at_most(limit, fmt::format("{:.0f} {}: {:.0f} make a good profile; take a longer time (--since), or "
+                                 "sample at a higher rate",
+                                 samples, report_.is_of_branches ? "recordings of branches" : "samples",
+                                 kGoodSamples));
+    }
+  }
+
+  // The same shares as of lines: what is in no function is in no line.
+  static Usefulness limit_of(double share) {
+    return share < kPoorMatched   ? Usefulness::kNone
+           : share < kFairMatched ? Usefulness::kPoor
+           : share < kGoodMatched ? Usefulness::kFair
+                                  : Usefulness::kGood;
+  }
+
+  void by_functions() {
+    if (const Usefulness limit = limit_of(report_.in_functions); limit < Usefulness::kGood) {
       at_most(limit,
-              fmt::format("{:.0f} samples: {:.0f} make a good profile; take a longer time (--since), or "
-                          "sample at a higher rate",
-                          samples, kGoodSamples));
+              fmt::format("{:.1f} % of the samples are in functions that symbols name and whose code was "
+                          "read: give the file that is not stripped, or its debug file (--debug)",
+                          100 * report_.in_functions));
+    }
+  }
+
+  void by_unknown_jumps() {
+    if (report_.in_unknown_jumps > kUnknownShare && !report_.is_of_branches) {
+      at_most(Usefulness::kFair,
+              fmt::format(
+                  "{:.0f} % of the samples are in functions with indirect jumps whose targets are unknown: "
+                  "counts of what they jump to are less sure",
+                  100 * report_.in_unknown_jumps));
     }
   }
 
@@ -57,9 +88,7 @@ class Grading {
     if (lines.matched >= kGoodMatched) {
       return;
     }
-    const Usefulness limit = lines.matched < kPoorMatched   ? Usefulness::kNone
-                             : lines.matched < kFairMatched ? Usefulness::kPoor
-                                                            : Usefulness::kFair;
+    const Usefulness limit = limit_of(lines.matched);
     const char* cause = "assembly and code of libraries without debug information stay as they are";
     if (lines.no_start_line >= std::max(lines.no_function, lines.no_line)) {
       cause = "compile all of the program with -gmlt -fdebug-info-for-profiling";

@@ -41,7 +41,7 @@ std::string counted(int64_t number, std::string_view one, std::string_view sever
 }
 
 std::string origin_of(const QualityReport& report) {
-  std::string text = fmt::format("{:.0f} of {}, {}", report.samples, report.event,
+  std::string text = fmt::format("{:.0f} of {}, {}", report.samples, printable(report.event),
                                  counted(report.machines, "machine", "machines"));
   if (report.draws > 0) {
     text += ", " + counted(report.draws, "draw", "draws");
@@ -89,12 +89,12 @@ ordered_json functions_json(const std::vector<HotFunction>& functions) {
 
 std::string to_text(const QualityReport& report) {
   std::string out =
-      fmt::format("Quality of the profile of {}: {}\n", report.binary, name_of(report.usefulness));
+      fmt::format("Quality of the profile of {}: {}\n", printable(report.binary), name_of(report.usefulness));
   add_line("expected usefulness", std::string(expectation_of(report.usefulness)), out);
   for (const std::string& reason : report.reasons) {
-    add_line("why not better", reason, out);
+    add_line("why not better", printable(reason), out);
   }
-  add_line("build IDs", fmt::format("{}", fmt::join(report.build_ids, ", ")), out);
+  add_line("build IDs", printable(fmt::format("{}", fmt::join(report.build_ids, ", "))), out);
   add_line("samples", origin_of(report), out);
   add_line("time", fmt::format("{} to {}", format_time(report.from_ns), format_time(report.to_ns)), out);
   add_line("based on", basis_of(report), out);
@@ -102,6 +102,13 @@ std::string to_text(const QualityReport& report) {
            percent(report.share_of_process) + " of their samples are in this binary", out);
   if (report.lines) {
     add_line("matched to lines", lines_of(*report.lines), out);
+  }
+  add_line("in functions", percent(report.in_functions) + " of the samples are in code that was read", out);
+  if (report.in_unknown_jumps > 0) {
+    add_line(
+        "unknown jumps",
+        percent(report.in_unknown_jumps) + " of the samples are in functions with jumps to unknown places",
+        out);
   }
   add_line("profile density", fmt::format("{:.2f} samples per byte of hot code", report.profile_density),
            out);
@@ -119,7 +126,7 @@ std::string to_text(const QualityReport& report) {
                        function.name.empty() ? "[no function]" : printable(function.name));
   }
   for (const std::string& note : report.notes) {
-    add_line("note", note, out);
+    add_line("note", printable(note), out);
   }
   return out;
 }
@@ -141,6 +148,8 @@ std::string to_json(const QualityReport& report) {
       {"branch_records", report.branch_records},
       {"bogus_share", report.bogus_share},
       {"share_of_process", report.share_of_process},
+      {"in_functions", report.in_functions},
+      {"in_unknown_jumps", report.in_unknown_jumps},
       {"profile_density", report.profile_density},
       {"samples_per_function", report.samples_per_function},
       {"functions", report.functions},
@@ -172,7 +181,7 @@ std::string to_json(const QualityReport& report) {
     json["switch_heavy"] = nullptr;
   }
   json["notes"] = report.notes;
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return visible_json(json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace plimsoll::fdo
