@@ -109,14 +109,22 @@ Result<fdo::BinaryCounts> ask_counts(const FdoInput& input, const FdoBinary& bin
     return propagate(table, "looking for samples of {} (build ID {})", input.binary, binary.build_id);
   }
   auto counts = fdo::counts_from(*table);
-  if (counts) {
-    fdo::to_addresses(*counts, binary.elf);
+  if (!counts) {
+    return propagate(counts);
   }
+  if (auto checked = fdo::check_build_id(*counts, binary.build_id); !checked) {
+    return propagate(checked);
+  }
+  fdo::to_addresses(*counts, binary.elf);
   return counts;
 }
 
+Result<symbolizer::MadeTable> make_symbols(const FdoInput& input) {
+  return make_table({.files = {.binary = input.binary, .debug = input.debug}});
+}
+
 Result<symbolizer::MappedTable> read_lines(const FdoInput& input) {
-  auto made = make_table({.files = {.binary = input.binary, .debug = input.debug}});
+  auto made = make_symbols(input);
   if (!made) {
     return propagate(made);
   }
@@ -129,6 +137,24 @@ Result<symbolizer::MappedTable> read_lines(const FdoInput& input) {
                      "separate debug file with --debug FILE");
   }
   return std::move(*made->mapped);
+}
+
+// By the symbols of the file, else by `symbols`, else by the table of its debug file. What a stripped file exports is a part of its functions:
+// the report says how much.
+Result<std::vector<fdo::FunctionExtent>> read_extents(const FdoInput& input, const FdoData& data) {
+  if (has_symbols(data.binary.elf)) {
+    return fdo::function_extents(data.binary.elf);
+  }
+  if (data.symbols) {
+    return fdo::function_extents(data.binary.elf, data.symbols->table);
+  }
+  const auto made = make_symbols(input);
+  if (!made) {
+    return propagate(made);
+  }
+  return made->mapped && made->quality >= symbolizer::SymtabQuality::kSymtab
+             ? fdo::function_extents(data.binary.elf, made->mapped->table)
+             : fdo::function_extents(data.binary.elf);
 }
 
 }  // namespace
@@ -184,13 +210,15 @@ Result<FdoData> read_fdo_data(const FdoInput& input, const FdoNeeds& needs) {
     }
     data.symbols = std::move(*symbols);
   }
-  const bool by_table = data.symbols.has_value() && !has_symbols(data.binary.elf);
-  data.extents = by_table ? fdo::function_extents(data.binary.elf, data.symbols->table)
-                          : fdo::function_extents(data.binary.elf);
+  auto extents = read_extents(input, data);
+  if (!extents) {
+    return propagate(extents);
+  }
+  data.extents = std::move(*extents);
   if (data.extents.empty()) {
     return with_hint(
         fail(ErrorCode::kInvalid, "{} has no symbols (stripped): its functions are unknown", input.binary),
-        "give the unstripped file");
+        "give the unstripped file, or its debug file with --debug");
   }
   auto code = fdo::read_code(data.binary.elf, data.extents, fdo::sampled_addresses(data.counts));
   if (!code) {
@@ -198,6 +226,10 @@ Result<FdoData> read_fdo_data(const FdoInput& input, const FdoNeeds& needs) {
   }
   data.code = std::move(*code);
   data.execution = fdo::execution_of(data.code, data.counts);
+  if (!data.execution.counts.from_branches) {
+    data.counts.branches.clear();
+    data.counts.ranges.clear();
+  }
   return data;
 }
 

@@ -31,7 +31,7 @@ Result<FdoBinary> open_fdo_binary(const FdoInput& input);
 // Everything that profiles are made of.
 struct FdoData {
   FdoBinary binary;
-  fdo::BinaryCounts counts;
+  fdo::BinaryCounts counts;  // without branches and ranges where `execution` goes by samples
   std::optional<symbolizer::MappedTable> symbols;  // where lines are needed
   std::vector<fdo::FunctionExtent> extents;
   fdo::ProgramCode code;

@@ -14,11 +14,12 @@
 namespace plimsoll::cli {
 namespace {
 
-fdo::QualityReport quality_of(const FdoInput& input, const FdoData& data) {
+fdo::QualityReport quality_of(const FdoInput& input, const FdoData& data, const fdo::ProfileReport* profile) {
   return fdo::measure_quality({.counts = data.counts,
                                .execution = data.execution,
                                .code = data.code,
                                .symbols = data.table(),
+                               .profile = profile,
                                .binary = input.binary});
 }
 
@@ -36,17 +37,19 @@ Status print_report(const fdo::QualityReport& report, const FdoQualityOptions& o
 }
 
 // A profile without functions is an error to some compilers, and to all of no use.
-std::unexpected<Error> empty_profile(const FdoInput& input, const FdoData& data) {
-  return with_hint(fail(ErrorCode::kInvalid,
-                        "no sample of {} (build ID {}) belongs to a function whose start line is known: "
-                        "nothing was written",
-                        input.binary, data.binary.build_id),
-                   "compile with -gmlt -fdebug-info-for-profiling and run that build in the fleet");
+std::unexpected<Error> empty_profile(const FdoInput& input, const FdoData& data, bool needs_lines) {
+  return with_hint(
+      fail(ErrorCode::kInvalid, "no sample of {} (build ID {}) belongs to a function {}: nothing was written",
+           input.binary, data.binary.build_id,
+           needs_lines ? "whose start line is known" : "that symbols name"),
+      needs_lines ? "compile with -gmlt -fdebug-info-for-profiling and run that build in the fleet"
+                  : "give the file that is not stripped");
 }
 
-// Writes `bytes` after the report, where the quality is what is wanted.
-Status write_profile(const FdoProfileOptions& options, const FdoData& data, const std::string& bytes) {
-  const fdo::QualityReport report = quality_of(options.input, data);
+// Writes `bytes` after the report, where the quality is what is wanted. `profile`: of the formats with lines.
+Status write_profile(const FdoProfileOptions& options, const FdoData& data, const std::string& bytes,
+                     const fdo::ProfileReport* profile = nullptr) {
+  const fdo::QualityReport report = quality_of(options.input, data, profile);
   const bool to_standard_output = options.output == "-";
   if (auto printed = print_report(report, options.quality, !to_standard_output); !printed) {
     return printed;
@@ -54,7 +57,8 @@ Status write_profile(const FdoProfileOptions& options, const FdoData& data, cons
   if (auto checked = check_quality(report, options.quality.min_quality); !checked) {
     return checked;
   }
-  return bytes.empty() ? Status(empty_profile(options.input, data)) : write_output(options.output, bytes);
+  return bytes.empty() ? Status(empty_profile(options.input, data, profile != nullptr))
+                       : write_output(options.output, bytes);
 }
 
 std::string bytes_of(const fdo::SampleProfile& profile, FdoFormat format) {
@@ -85,13 +89,16 @@ Status run_fdo_autofdo(const FdoAutofdoOptions& options) {
   }
   fdo::ProfileReport report;
   const fdo::SampleProfile profile = fdo::profile_of(data->execution.counts, *data->table(), report);
-  return write_profile(options.profile, *data, bytes_of(profile, options.format));
+  return write_profile(options.profile, *data, bytes_of(profile, options.format), &report);
 }
 
 Status run_fdo_bolt(const FdoProfileOptions& options) {
   const auto data = read_fdo_data(options.input, {.lines = false});
-  return data ? write_profile(options, *data, fdo::write_bolt(data->counts, data->extents).text)
-              : propagate(data);
+  if (!data) {
+    return propagate(data);
+  }
+  const fdo::BoltProfile profile = fdo::write_bolt(data->counts, data->extents);
+  return write_profile(options, *data, profile.value > 0 ? profile.text : std::string());
 }
 
 Status run_fdo_order(const FdoOrderOptions& options) {
@@ -114,7 +121,9 @@ Status run_fdo_report(const FdoReportOptions& options) {
   if (!data) {
     return propagate(data);
   }
-  const fdo::QualityReport report = quality_of(options.input, *data);
+  fdo::ProfileReport profile;
+  static_cast<void>(fdo::profile_of(data->execution.counts, *data->table(), profile));
+  const fdo::QualityReport report = quality_of(options.input, *data, &profile);
   if (auto printed = print_report(report, {.report = {}, .is_json = options.is_json}, true); !printed) {
     return printed;
   }

@@ -58,7 +58,7 @@ class BoltWriter {
     scale_ = value > 0 && samples > 0 ? samples / value : 1;
   }
 
-  int64_t whole(double value) const { return std::max<int64_t>(1, std::llround(value * scale_)); }
+  int64_t whole(double value) const { return std::llround(std::clamp(value * scale_, 1.0, 1e18)); }
 
   void add_sample(const AddressSamples& at) {
     const FunctionExtent* extent = extent_at(extents_, at.address);

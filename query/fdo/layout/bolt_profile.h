@@ -10,7 +10,7 @@
 namespace plimsoll::fdo {
 
 struct BoltProfile {
-  std::string text;
+  std::string text;            // a heading alone where `value` is 0
   double value = 0;            // that went in
   double value_elsewhere = 0;  // at addresses of no function
 };
