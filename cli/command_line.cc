@@ -32,10 +32,11 @@
 namespace plimsoll::cli {
 namespace {
 
-int report(const Error& error) {
+int report(const CLI::App& app, const Error& error) {
   // Names of files, and what a server says, may hold anything.
   std::cerr << "plimsoll: " << printable(error.text()) << "\n";
-  return error.code == ErrorCode::kInvalid ? kExitUsage : kExitFailed;
+  return exit_status_of_verify(app, error)
+      .value_or(error.code == ErrorCode::kInvalid ? kExitUsage : kExitFailed);
 }
 
 void add_import(CLI::App& app, ImportOptions& options) {
@@ -305,7 +306,7 @@ struct Options {
 
 int run_parsed(const CLI::App& app, const Options& options) {
   if (const Status known = config::check_variables(environ); !known) {
-    return report(known.error());
+    return report(app, known.error());
   }
   Status done;
   if (options.views.is_given()) {
@@ -339,7 +340,7 @@ int run_parsed(const CLI::App& app, const Options& options) {
   } else {
     done = run_demo(options.demo);
   }
-  return done ? 0 : report(done.error());
+  return done ? 0 : report(app, done.error());
 }
 
 int report_usage(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cli/choice.h"
+#include "cli/command_line.h"
 #include "cli/views/flags.h"
 
 namespace plimsoll::cli {
@@ -166,8 +167,8 @@ void add_verify(CLI::App& fdo, FdoVerifyOptions& options) {
                    "Command to run, after \"--\", with {} where the program belongs")
       ->type_name("COMMAND");
   command->footer(
-      R"(Runs both programs in pairs, in random order, and compares their CPU time. Exit status 0: accepted, 1: rejected. The
-programs must do the same work each time; a second or more is best, and nothing else should run on the machine.
+      R"(Runs both programs in pairs, in random order, and compares their CPU time. Exit status 0: accepted, 1: rejected,
+2: a wrong command line, 3: not measured (interrupted, or a program failed). The programs must do the same work each time; a second or more is best, and nothing else should run on the machine.
 
 Examples:
   plimsoll fdo verify --base ./search.before --test ./search -- {} --queries queries.txt
@@ -194,6 +195,20 @@ void add_fdo_command(CLI::App& app, FdoCommands& options) {
   plimsoll fdo autofdo --server ADDR --binary ./search --since 7d --output search.prof
   plimsoll fdo verify --base ./search.before --test ./search -- {} --queries queries.txt
 )");
+}
+
+std::optional<int> exit_status_of_verify(const CLI::App& app, const Error& error) {
+  if (!app.got_subcommand("fdo") || !app.get_subcommand("fdo")->got_subcommand("verify")) {
+    return std::nullopt;
+  }
+  switch (error.code) {
+    case ErrorCode::kConflict:
+      return kExitFailed;
+    case ErrorCode::kInvalid:
+      return kExitUsage;
+    default:
+      return kExitNotMeasured;
+  }
 }
 
 Status run_fdo_command(const CLI::App& app, const FdoCommands& options) {

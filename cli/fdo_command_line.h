@@ -1,6 +1,8 @@
 // The flags of `plimsoll fdo`.
 #pragma once
 
+#include <optional>
+
 #include "cli/fdo.h"
 
 namespace CLI {
@@ -20,5 +22,10 @@ struct FdoCommands {
 void add_fdo_command(CLI::App& app, FdoCommands& options);
 // The one of its subcommands that was given.
 Status run_fdo_command(const CLI::App& app, const FdoCommands& options);
+
+// `verify` could not measure: neither accepted (0) nor rejected (1).
+inline constexpr int kExitNotMeasured = 3;
+// The exit status of an error of `verify`, where that was given; else nothing.
+std::optional<int> exit_status_of_verify(const CLI::App& app, const Error& error);
 
 }  // namespace plimsoll::cli

@@ -6,18 +6,18 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <utility>
 
 #include "base/time.h"
 #include "cli/fdo.h"
 #include "cli/profiled_runs.h"
-#include "statistics/student_t.h"
+#include "statistics/mean_interval.h"
 
 namespace plimsoll::cli {
 namespace {
 
 // Fewer pairs give no interval that is worth much.
 constexpr uint32_t kMinPairs = 3;
-constexpr double kUpperQuantile = 0.975;
 
 // Pairs of runs: CPU time of the test program over that of the base, as logarithms, so that halving and doubling weigh alike.
 struct Comparison {
@@ -39,19 +39,9 @@ double percent_less(double log_ratio) {
 }
 
 Speedup speedup_of(const Comparison& comparison) {
-  const auto pairs = static_cast<double>(comparison.pairs());
-  double mean = 0;
-  for (const double ratio : comparison.log_ratios) {
-    mean += ratio / pairs;
-  }
-  double squares = 0;
-  for (const double ratio : comparison.log_ratios) {
-    squares += (ratio - mean) * (ratio - mean);
-  }
-  const double margin =
-      statistics::student_t_quantile(kUpperQuantile, pairs - 1) * std::sqrt(squares / (pairs - 1) / pairs);
+  const statistics::MeanInterval ratio = statistics::mean_interval(comparison.log_ratios);
   return {
-      .percent = percent_less(mean), .low = percent_less(mean + margin), .high = percent_less(mean - margin)};
+      .percent = percent_less(ratio.mean), .low = percent_less(ratio.high), .high = percent_less(ratio.low)};
 }
 
 std::vector<std::string> command_of(const FdoVerifyOptions& options, const std::string& program) {
@@ -167,7 +157,10 @@ Status run_fdo_verify(const FdoVerifyOptions& options) {
   }
   const auto comparison = compare(options);
   if (!comparison) {
-    return propagate(comparison);
+    Error error = comparison.error();
+    // A program that fails is no wrong use of this one, and no verdict.
+    error.code = ErrorCode::kUnavailable;
+    return std::unexpected(std::move(error));
   }
   const Speedup speedup = speedup_of(*comparison);
   const bool accepted = speedup.low > options.min_speedup_percent;
