@@ -53,7 +53,7 @@ Result<ProfiledRuns> ProfiledRuns::create(Options options) {
   if (error) {
     return fail_errno(error.value(), "looking for the folder of temporary files (TMPDIR)");
   }
-  std::string folder = parent / "plimsoll-calibrate-XXXXXX";
+  std::string folder = parent / "plimsoll-runs-XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr) {
     return fail_errno(errno, "creating the folder {}", folder);
   }

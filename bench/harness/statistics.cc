@@ -5,9 +5,8 @@
 #include <cmath>
 #include <ctime>
 #include <limits>
-#include <numeric>
 
-#include "statistics/student_t.h"
+#include "statistics/mean_interval.h"
 
 namespace plimsoll::bench {
 namespace {
@@ -27,18 +26,8 @@ double median(std::vector<double> values) {
 }
 
 Interval mean_interval(std::span<const double> values) {
-  const auto count = static_cast<double>(values.size());
-  const double mean = values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / count;
-  if (values.size() < 2) {
-    return {mean, -kInfinity, kInfinity};
-  }
-  double squares = 0;
-  for (const double value : values) {
-    squares += (value - mean) * (value - mean);
-  }
-  const double margin =
-      statistics::student_t_quantile(0.975, count - 1) * std::sqrt(squares / (count - 1) / count);
-  return {mean, mean - margin, mean + margin};
+  const statistics::MeanInterval interval = statistics::mean_interval(values);
+  return {interval.mean, interval.low, interval.high};
 }
 
 Interval hodges_lehmann_interval(std::span<const double> values) {
