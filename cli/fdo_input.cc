@@ -73,12 +73,6 @@ Result<OpenedElf> open_elf(const std::string& path) {
   return OpenedElf{std::move(*map), std::move(*elf)};
 }
 
-std::string lower_hex(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
 // A debug file that is named by hand is not checked by the one who parses it.
 Status check_debug_file(const FdoInput& input, const std::string& build_id) {
   if (input.debug.empty()) {
@@ -170,7 +164,7 @@ Result<FdoBinary> open_fdo_binary(const FdoInput& input) {
         fail(ErrorCode::kInvalid, "{} has no build ID, by which its samples would be found", input.binary),
         "link it with -Wl,--build-id=sha1, and run that build in the fleet");
   }
-  const std::string wanted = lower_hex(input.build_id);
+  const std::string wanted = fdo::lower_hex(input.build_id);
   if (!build_id.starts_with(wanted)) {
     return with_hint(
         with_field(fail(ErrorCode::kInvalid, "{} has the build ID {}, and samples of {} are asked for",

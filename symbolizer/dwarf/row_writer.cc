@@ -2,21 +2,9 @@
 
 #include <algorithm>
 
+#include "symbolizer/symtab/member_name.h"
+
 namespace plimsoll::symbolizer {
-namespace {
-
-// Constructors and destructors of complete objects (C1, D1) mostly are other symbols for those of base objects (C2, D2), which alone
-// exist while a compiler optimizes: DWARF names these.
-bool is_same_member(std::string_view symbol, std::string_view in_dwarf) {
-  if (symbol.size() != in_dwarf.size() || !symbol.starts_with("_Z")) {
-    return false;
-  }
-  const auto [at, other] = std::ranges::mismatch(symbol, in_dwarf);
-  return at != symbol.end() && *at == '1' && *other == '2' && (*(at - 1) == 'C' || *(at - 1) == 'D') &&
-         std::equal(at + 1, symbol.end(), other + 1);
-}
-
-}  // namespace
 
 RowWriter::RowWriter(const MergedCode& code, SymbolCursor symbols, SymtabWriter& writer)
     : code_(code),

@@ -236,9 +236,24 @@ TEST_F(Fdo, AQualityBelowWhatIsWantedWritesNothing) {
   const Finished few = fdo({"autofdo", "--binary", file("app"), "--since", "2001-01-01T00:00:00Z", "--until",
                             "2001-01-02T00:00:00Z", "--output", output});
   EXPECT_EQ(few.status, 1);
+  EXPECT_THAT(few.err, HasSubstr("no "));
   EXPECT_FALSE(std::filesystem::exists(output));
-  // Code without line tables makes no profile that could be any good.
   EXPECT_EQ(fdo({"report", "--binary", file("app"), "--min-quality", "fair"}).status, 0);
+  // Fewer samples than a good profile needs, in a data directory of their own.
+  const Background load({file("app"), "4000000000"});
+  const Finished once = run({"plimsolld", "--once", "2", "--rate", "99", "--output", file("short")});
+  ASSERT_EQ(once.status, 0) << once.err;
+  ASSERT_EQ(run({"plimsoll", "import", "--data", file("short_data"), file("short")}).status, 0);
+  const auto made = [&](const std::string& quality) {
+    return run({"plimsoll", "fdo", "autofdo", "--data", file("short_data"), "--binary", file("app"),
+                "--min-quality", quality, "--output", output});
+  };
+  const Finished refused = made("good");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("and \"good\" is wanted"), HasSubstr("2000 make a good profile")));
+  EXPECT_FALSE(std::filesystem::exists(output));
+  EXPECT_EQ(made("none").status, 0);
+  EXPECT_TRUE(std::filesystem::exists(output));
 }
 
 TEST_F(Fdo, ProfilesForBoltAndLinkersNeedNoLines) {
@@ -249,6 +264,13 @@ TEST_F(Fdo, ProfilesForBoltAndLinkersNeedNoLines) {
   const Finished order = fdo({"order", "--binary", file("bare"), "--output", file("app.order")});
   ASSERT_EQ(order.status, 0) << order.err;
   EXPECT_THAT(*read_file(file("app.order"), 1 << 20), HasSubstr("_Z8hot_loop"));
+  // Of a stripped file the exported functions alone would be known.
+  shell("cp app exporting && objcopy --only-keep-debug app exporting.debug && strip exporting");
+  const Finished by_debug_file = fdo({"order", "--binary", file("exporting"), "--debug",
+                                      file("exporting.debug"), "--output", file("debug.order")});
+  ASSERT_EQ(by_debug_file.status, 0) << by_debug_file.err;
+  EXPECT_THAT(*read_file(file("debug.order"), 1 << 20), HasSubstr("_Z8hot_loop"));
+  EXPECT_THAT(refusal({"--binary", file("exporting")}, "order"), HasSubstr("--debug"));
   EXPECT_THAT(refusal({"--binary", file("app"), "--event", "lock-wait-ns"}, "bolt"),
               HasSubstr("lock-wait-ns"));
 }
@@ -274,7 +296,9 @@ TEST_F(Fdo, VerifyAcceptsWhatIsFasterAndRejectsWhatIsNot) {
   EXPECT_EQ(verified(slow, fast, {"--min-speedup", "99"}).status, 1);
   EXPECT_EQ(verified("40000000", "10000000", {"--", file("app"), "{}"}).status, 0);
   EXPECT_THAT(verified(slow, fast, {"--", "/bin/true"}).err, HasSubstr("write {}"));
-  EXPECT_THAT(verified(slow, "exit 3", {}).err, HasSubstr("status 3"));
+  const Finished failed = verified(slow, "exit 7", {});
+  EXPECT_THAT(failed.err, HasSubstr("status 7"));
+  EXPECT_EQ(failed.status, 3) << "not measured is not rejected";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/hex.h"
 #include "elf/build_id.h"
+#include "query/fdo/counts/count_binary.h"
 #include "query/snapshot/dimension.h"
 
 namespace plimsoll::fdo {
@@ -31,13 +32,13 @@ bool matches(const store::BinaryEntry& binary, std::string_view wanted) {
          (binary.identity.size() == elf::kCutBuildIdBytes && wanted.starts_with(known));
 }
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
 }  // namespace
+
+std::string lower_hex(std::string build_id) {
+  std::ranges::transform(build_id, build_id.begin(),
+                         [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return build_id;
+}
 
 std::string most_sampled_binaries(const query::ResolvedSelection& selection, const Snapshot& snapshot) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
@@ -83,7 +84,7 @@ std::string most_sampled_binaries(const query::ResolvedSelection& selection, con
 
 Result<ChosenBinary> choose_binary(const std::string& build_id, const query::ResolvedSelection& selection,
                                    const Snapshot& snapshot) {
-  const std::string wanted = lower(build_id);
+  const std::string wanted = lower_hex(build_id);
   if (wanted.empty() || wanted.find_first_not_of("0123456789abcdef") != std::string::npos) {
     return with_field(
         with_hint(fail(ErrorCode::kInvalid, "\"{}\" is not a build ID in hexadecimal digits", build_id),

@@ -48,6 +48,9 @@ Result<BinaryCounts> counts_from(const query::Table& table);
 // kCorrupt where counts of unknown origin are of another build than `build_id`, whole and in hexadecimal. perf's first 20 bytes of it will do.
 Status check_build_id(const BinaryCounts& counts, std::string_view build_id);
 
+// A build ID as people write it, with its digits A to F in lower case.
+std::string lower_hex(std::string build_id);
+
 // Adds what is known by file offset to the addresses, by the segments of the binary itself. What lies in none is left out.
 void to_addresses(BinaryCounts& counts, const elf::ElfFile& binary);
 

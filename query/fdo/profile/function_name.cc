@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "symbolizer/symtab/member_name.h"
+
 namespace plimsoll::fdo {
 namespace {
 
@@ -38,16 +40,6 @@ std::string_view without_last_suffix(std::string_view name) {
   return std::ranges::find(kNumbered, word) != kNumbered.end() ? without(rest, word) : name;
 }
 
-// That they only differ in one letter, which is one of a constructor's or destructor's kind.
-bool are_variants(std::string_view complete, std::string_view base) {
-  if (complete.size() != base.size() || !complete.starts_with("_Z")) {
-    return false;
-  }
-  const auto [at, other] = std::ranges::mismatch(complete, base);
-  return at != complete.end() && *at == '1' && *other == '2' && (*(at - 1) == 'C' || *(at - 1) == 'D') &&
-         std::equal(at + 1, complete.end(), other + 1);
-}
-
 }  // namespace
 
 std::string_view name_when_compiled(std::string_view linkage_name) {
@@ -77,7 +69,7 @@ bool is_part_of_function(std::string_view linkage_name) {
 std::string_view profile_name(const symbolizer::SymtabFrame& frame) {
   const std::string_view name = name_when_compiled(frame.function);
   const std::string_view known_as = name_when_compiled(frame.known_as);
-  return are_variants(name, known_as) ? known_as : name;
+  return symbolizer::is_same_member(name, known_as) ? known_as : name;
 }
 
 bool can_stand_in_profile(std::string_view name) {

@@ -139,6 +139,19 @@ std::string differences(SampleProfile ours, SampleProfile theirs) {
   return only;
 }
 
+// Code of line 0 stands before the start of its function, so that its offset wraps around. We count it for no line on purpose: two instructions of a
+// function without lines share no count.
+void remove_line_zero(FunctionSamples& function) {
+  const auto is_wrapped = [](const auto& entry) { return entry.first.line >= 0x8000; };
+  std::erase_if(function.body, is_wrapped);
+  std::erase_if(function.inlined, is_wrapped);
+  for (auto& [offset, callees] : function.inlined) {
+    for (auto& [name, callee] : callees) {
+      remove_line_zero(callee);
+    }
+  }
+}
+
 TEST(Profgen, MakesTheSameProfileOfTheSameCounts) {
   for (const char* tool : {"clang++-19", "llvm-profgen-19", "llvm-objdump-19"}) {
     if (!is_installed(tool)) {
@@ -171,12 +184,15 @@ TEST(Profgen, MakesTheSameProfileOfTheSameCounts) {
     ExecutionCounts without_entries = counts;
     without_entries.entries.clear();
     EXPECT_GT(overlap(profile_of(without_entries, symtab, report, {.line_zero = true}), *theirs), 0.9999);
-    // And with what differs on purpose: code of line 0 counts for none.
-    lowest = std::min(lowest, overlap(profile_of(counts, symtab, report), *theirs));
+    // As it is shipped, but for code of line 0.
+    SampleProfile with_lines = *theirs;
+    for (auto& [name, function] : with_lines.functions) {
+      remove_line_zero(function);
+    }
+    lowest = std::min(lowest, overlap(profile_of(counts, symtab, report), with_lines));
     EXPECT_GT(report.no_line.weight, 0);
   }
-  // Random blocks are as hot in such code as elsewhere, which real ones are not.
-  EXPECT_GE(lowest, 0.8);
+  EXPECT_GE(lowest, 0.95);
   std::cout << "[ overlap  ] " << lowest << "\n";
 }
 
