@@ -28,7 +28,7 @@ struct TextLimits {
   size_t max_depth = 500;                    // of calls inlined into each other
 };
 
-// The text may come from anywhere. Functions and lines that stand in it twice are added up. Profiles with contexts ("[main:3 @ foo]:...")
+// For comparisons with other tools' profiles: no command reads one yet. The text may come from anywhere. Functions and lines that stand in it twice are added up. Profiles with contexts ("[main:3 @ foo]:...")
 // or of pseudo probes are refused (kUnsupported). An error names the line.
 Result<SampleProfile> read_llvm_text(std::string_view text, const TextLimits& limits = {});
 

@@ -11,11 +11,12 @@ namespace plimsoll::fdo {
 // Sums stay at the largest number where they would exceed it.
 uint64_t saturating_add(uint64_t a, uint64_t b);
 
-// Adds `from`, its counts multiplied by `weight` (not negative) and rounded.
+// For profiles of older builds, which no command merges yet. Adds `from`, its counts multiplied by `weight` (not negative) and rounded.
 void merge(SampleProfile& into, const SampleProfile& from, double weight);
 
 // How alike two profiles are, 0 to 1, as `llvm-profdata overlap --sample` defines its program-level similarity: each function's
 // similarity is one less half of the distance between its counts as shares, weighted by the function's share in both.
+// For tests and comparisons: no command shows it yet.
 double overlap(const SampleProfile& a, const SampleProfile& b);
 
 // Sum of the counts of lines, those of inlined calls included.
