@@ -50,7 +50,7 @@ uint64_t rare_case(uint64_t value, const std::vector<uint64_t>& table) {
   return sum;
 }
 
-uint64_t hot_loop(const std::vector<uint64_t>& table, uint64_t rounds) {
+__attribute__((noinline)) uint64_t hot_loop(const std::vector<uint64_t>& table, uint64_t rounds) {
   Random random;
   uint64_t sum = 0;
   for (uint64_t i = 0; i < rounds; ++i) {
