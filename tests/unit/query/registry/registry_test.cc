@@ -218,6 +218,10 @@ TEST_F(Registry, ANarrowDiffKeepsTheChangeAndWhetherItIsMoreThanChance) {
   ASSERT_TRUE(answer) << answer.error().text();
   // Four machines are too few for a probability.
   Table judged = std::get<Table>(*answer);
+  // A long name takes the room of a column.
+  std::erase_if(judged.rows, [&](const auto& row) {
+    return row[column_of(judged, "function")] == Value("[no symbol in search]");
+  });
   for (auto& row : judged.rows) {
     row[column_of(judged, "self_p")] = 0.01;
     row[column_of(judged, "total_p")] = 0.5;
