@@ -122,7 +122,8 @@ Result<symbolizer::MappedTable> read_lines(const FdoInput& input) {
   if (!made) {
     return propagate(made);
   }
-  if (!made->mapped || made->quality < symbolizer::SymtabQuality::kLines) {
+  std::optional<symbolizer::MappedTable>& mapped = made->mapped;
+  if (!mapped || made->quality < symbolizer::SymtabQuality::kLines) {
     return with_hint(fail(ErrorCode::kInvalid, "{} has no line tables{}{}",
                           input.debug.empty() ? input.binary : input.debug, made->reasons.empty() ? "" : ": ",
                           made->reasons),
@@ -130,7 +131,7 @@ Result<symbolizer::MappedTable> read_lines(const FdoInput& input) {
                      "unstripped file, or its "
                      "separate debug file with --debug FILE");
   }
-  return std::move(*made->mapped);
+  return std::move(*mapped);
 }
 
 // By the symbols of the file, else by `symbols`, else by the table of its debug file. What a stripped file exports is a part of its functions:
@@ -146,8 +147,9 @@ Result<std::vector<fdo::FunctionExtent>> read_extents(const FdoInput& input, con
   if (!made) {
     return propagate(made);
   }
-  return made->mapped && made->quality >= symbolizer::SymtabQuality::kSymtab
-             ? fdo::function_extents(data.binary.elf, made->mapped->table)
+  const std::optional<symbolizer::MappedTable>& mapped = made->mapped;
+  return mapped && made->quality >= symbolizer::SymtabQuality::kSymtab
+             ? fdo::function_extents(data.binary.elf, mapped->table)
              : fdo::function_extents(data.binary.elf);
 }
 

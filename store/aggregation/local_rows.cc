@@ -74,8 +74,9 @@ Result<Cells> LocalRows::aggregate(const AggregateRequest& request) const {
   }
   AggregationRun run(*space, request.max_sums, selected.rows, threads_);
   // Borrowed: it is there for as long as this call.
-  const std::shared_ptr<const AggregateRequest> borrowed(std::shared_ptr<void>(), &request);
-  const Status added = run.add(std::span(&selected, 1), [&](size_t /*block*/) { return borrowed; });
+  const Status added = run.add(std::span(&selected, 1), [&](size_t /*block*/) {
+    return std::shared_ptr<const AggregateRequest>(std::shared_ptr<void>(), &request);
+  });
   return added ? run.cells() : propagate(added);
 }
 

@@ -394,7 +394,7 @@ void describe_arm(const cs_insn& insn, Decoded& decoded) {
 }  // namespace
 
 struct Decoder::State {
-  Machine machine = Machine::kX86_64;
+  Machine machine = Machine::kX64;
   csh handle = 0;
   cs_insn* insn = nullptr;
 
@@ -419,7 +419,7 @@ Decoder::~Decoder() = default;
 Result<Decoder> Decoder::create(Machine machine) {
   auto state = std::make_unique<State>();
   state->machine = machine;
-  const bool is_x86 = machine == Machine::kX86_64;
+  const bool is_x86 = machine == Machine::kX64;
   const cs_err error =
       cs_open(is_x86 ? CS_ARCH_X86 : CS_ARCH_ARM64, is_x86 ? CS_MODE_64 : CS_MODE_ARM, &state->handle);
   if (error != CS_ERR_OK) {
@@ -444,7 +444,7 @@ std::optional<Decoded> Decoder::decode(Bytes code, uint64_t address) {
   Decoded decoded;
   decoded.address = address;
   decoded.bytes = static_cast<uint8_t>(insn.size);
-  if (state_->machine == Machine::kX86_64) {
+  if (state_->machine == Machine::kX64) {
     describe_x86(insn, decoded);
   } else {
     describe_arm(insn, decoded);

@@ -87,10 +87,10 @@ struct FunctionCode {
   }
 };
 
-enum class Machine : uint8_t { kX86_64, kAarch64 };
+enum class Machine : uint8_t { kX64, kAarch64 };
 
 struct ProgramCode {
-  Machine machine = Machine::kX86_64;
+  Machine machine = Machine::kX64;
   std::vector<FunctionCode> functions = {};  // by rising entry
   // Of the addresses asked for: those outside of all functions, and those in functions that were too large, or came after the limit.
   uint64_t addresses_elsewhere = 0;

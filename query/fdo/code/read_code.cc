@@ -17,7 +17,7 @@ namespace {
 Result<Machine> machine_of(const elf::ElfFile& binary) {
   switch (binary.machine()) {
     case EM_X86_64:
-      return Machine::kX86_64;
+      return Machine::kX64;
     case EM_AARCH64:
       return Machine::kAarch64;
     default:
@@ -150,7 +150,7 @@ class CodeReader {
   void decode(const CodeRange& range, std::vector<Decoded>& instructions) {
     const Bytes bytes = sections_.code_at(range.from);
     const uint64_t size = std::min<uint64_t>(bytes.size(), range.to - range.from);
-    const uint64_t step = program_.machine == Machine::kX86_64 ? 1 : 4;
+    const uint64_t step = program_.machine == Machine::kX64 ? 1 : 4;
     for (uint64_t offset = 0; offset < size;) {
       const Bytes rest = bytes.subspan(static_cast<size_t>(offset), static_cast<size_t>(size - offset));
       auto insn = decoder_.decode(rest, range.from + offset);
@@ -181,7 +181,7 @@ class CodeReader {
         continue;
       }
       std::vector<uint64_t> targets =
-          program_.machine == Machine::kX86_64 ? jump_tables.targets_of(i) : std::vector<uint64_t>();
+          program_.machine == Machine::kX64 ? jump_tables.targets_of(i) : std::vector<uint64_t>();
       if (targets.empty() && jump_tables.is_tail_call(i)) {
         insn.flow = ControlFlow::kJump;  // without a target in the function: it leaves
         continue;

@@ -22,13 +22,12 @@ constexpr uint64_t kMaxSmoothWork = 30'000'000'000;
 double cost_of(CostClass cost) {
   switch (cost) {
     case CostClass::kSimple:
+    case CostClass::kStore:
+    case CostClass::kBranch:
+    case CostClass::kNothing:
       return 1;
     case CostClass::kLoad:
       return 1.2;
-    case CostClass::kStore:
-      return 1;
-    case CostClass::kBranch:
-      return 1;
     case CostClass::kCall:
       return 3;
     case CostClass::kMultiply:
@@ -37,8 +36,6 @@ double cost_of(CostClass cost) {
       return 15;
     case CostClass::kSlow:
       return 20;
-    case CostClass::kNothing:
-      return 1;
   }
   return 1;
 }
