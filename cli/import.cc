@@ -21,7 +21,7 @@
 #include "formats/perf_data/import_recording.h"
 #include "formats/unpack.h"
 #include "server/row_pipeline.h"
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 #include "store/store.h"
 
 namespace plimsoll::cli {

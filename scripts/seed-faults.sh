@@ -70,7 +70,7 @@ seed lost-hits store/segments/segment_merge.cc 's/sum_.hits += row.hits;/sum_.hi
 seed wrong-quantile statistics/student_t.cc 's/= m \* (b - m) \* x/= m * (b + m) * x/' passes release statistics_test
 seed open-door server/access/authenticator.cc 's/if (!permits(caller.role, route.right)) {/if (false) {/' passes release access_test
 seed wrong-call-site capture/unwind/walker.cc 's/cfa - 2 \* kWord/cfa - 3 * kWord/' passes release unwind_test
-seed lost-merge store/compaction.cc 's/if (is_damage(segment.error()))/if (!is_damage(segment.error()))/; s/} else if (is_damage(/} else if (!is_damage(/' \
+seed lost-merge store/compaction/compactor.cc 's/if (is_damage(segment.error()))/if (!is_damage(segment.error()))/; s/} else if (is_damage(/} else if (!is_damage(/' \
   passes release store_test
 # Memory and threads.
 seed read-past-the-end base/byte_reader.h 's/if (!ok_ || size > remaining()) {/if (!ok_ || size > remaining() + 1) {/' \

@@ -39,7 +39,7 @@ Status FdoPipeline::run(const std::vector<std::string>& argv) const {
 
 Status FdoPipeline::build(const std::string& name, const std::vector<std::string>& flags) const {
   std::vector<std::string> argv{kCompiler,
-                                "-std=c++17",
+                                "-std=c++20",
                                 "-O2",
                                 "-gmlt",
                                 "-fdebug-info-for-profiling",
