@@ -44,6 +44,13 @@ inline Route route(std::string method, std::string path, std::function<Response(
   return {std::move(method), std::move(path), is_prefix, max_body_bytes, std::move(handle)};
 }
 
+inline Route long_route(std::string method, std::string path, std::function<Response(const Request&)> handle,
+                        size_t max_body_bytes) {
+  Route result = route(std::move(method), std::move(path), std::move(handle), max_body_bytes);
+  result.threads = Threads::kLong;
+  return result;
+}
+
 inline std::unique_ptr<Listener> started(std::vector<Route> routes, ListenerOptions options = {}) {
   auto listener = Listener::start(std::move(options), std::move(routes));
   EXPECT_TRUE(listener.has_value()) << listener.error().text();

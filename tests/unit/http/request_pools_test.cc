@@ -14,13 +14,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-Route long_route(std::string method, std::string path, std::function<Response(const Request&)> handle,
-                 size_t max_body_bytes) {
-  Route result = route(std::move(method), std::move(path), std::move(handle), max_body_bytes);
-  result.threads = Threads::kLong;
-  return result;
-}
-
 TEST(Http, AnswersShortRequestsWhileLongOnesAreHandled) {
   std::latch entered(2);
   std::latch release(1);
