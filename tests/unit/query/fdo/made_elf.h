@@ -48,7 +48,8 @@ inline std::string made_elf(const std::string& code, const std::vector<MadeSymbo
   for (const MadeSymbol& symbol : symbols) {
     Elf64_Sym entry{};
     entry.st_name = static_cast<Elf64_Word>(strings.size());
-    entry.st_info = ELF64_ST_INFO(symbol.is_local ? STB_LOCAL : STB_GLOBAL, STT_FUNC);
+    entry.st_info =
+        static_cast<unsigned char>(ELF64_ST_INFO(symbol.is_local ? STB_LOCAL : STB_GLOBAL, STT_FUNC));
     entry.st_shndx = 1;
     entry.st_value = symbol.address;
     entry.st_size = symbol.bytes;
