@@ -63,7 +63,7 @@ Result<BuildReport> PendingBuilder::build_without_exceptions() {
       trouble_.sequence = building_;
       trouble_.what.clear();
     }
-    // Whoever called has to undo what was begun: nothing may be thrown from here.
+    // The caller has to undo what was begun: nothing may be thrown from here.
     return failure_without_exceptions([&] {
       trouble_.what = building_ == 0 ? trouble_.what : exception.what();
       return building_ == 0 ? fail(ErrorCode::kTooLarge, "preparing to build rows: {}", exception.what())
