@@ -1,4 +1,4 @@
-// One instruction at a time, of either machine: what blocks and jump tables are made from. Capstone stands behind it, in one source.
+// One instruction at a time, of either machine: what blocks and jump tables are made from. Capstone stands behind it (instructions.h).
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,8 @@
-#include <capstone.h>
-
 #include <algorithm>
 #include <array>
-#include <string_view>
-#include <utility>
+#include <span>
 
-#include "query/fdo/code/decoder.h"
+#include "query/fdo/code/instructions.h"
 
 namespace plimsoll::fdo {
 namespace {
@@ -50,13 +47,6 @@ uint8_t general_register(unsigned reg) {
 
 bool is_general(uint8_t reg) {
   return reg < 16;
-}
-
-bool starts_with(const cs_insn& insn, std::string_view what) {
-  return std::string_view(insn.mnemonic).starts_with(what);
-}
-bool contains(const cs_insn& insn, std::string_view what) {
-  return std::string_view(insn.mnemonic).find(what) != std::string_view::npos;
 }
 
 bool in_group(const cs_insn& insn, uint8_t group) {
@@ -214,6 +204,8 @@ Role x86_role(const cs_insn& insn, Decoded& decoded) {
   }
 }
 
+}  // namespace
+
 void describe_x86(const cs_insn& insn, Decoded& decoded) {
   const cs_detail& detail = *insn.detail;
   decoded.flow = x86_flow(insn);
@@ -245,211 +237,6 @@ void describe_x86(const cs_insn& insn, Decoded& decoded) {
     constexpr uint32_t kCallClobbered = 0x0fc7;  // rax, rcx, rdx, rsi, rdi, r8 to r11 (System V ABI)
     decoded.written |= kCallClobbered;
   }
-}
-
-uint8_t arm_register(unsigned reg) {
-  if (reg >= ARM64_REG_X0 && reg <= ARM64_REG_X28) {
-    return static_cast<uint8_t>(reg - ARM64_REG_X0);
-  }
-  if (reg >= ARM64_REG_W0 && reg <= ARM64_REG_W30) {
-    return static_cast<uint8_t>(reg - ARM64_REG_W0);
-  }
-  return reg == ARM64_REG_X29 ? 29 : reg == ARM64_REG_X30 ? 30 : kNoRegister;
-}
-
-MemoryOperand arm_memory_of(const cs_arm64_op& operand) {
-  constexpr unsigned kMostShift = 4;
-  return {arm_register(operand.mem.base),
-          arm_register(operand.mem.index),
-          static_cast<uint8_t>(1U << std::min(operand.shift.value, kMostShift)),
-          operand.mem.disp,
-          false,
-          operand.mem.base == ARM64_REG_SP || (operand.mem.base == ARM64_REG_FP && operand.mem.disp < 0)};
-}
-
-Role arm_role(const cs_insn& insn, Decoded& decoded) {
-  const cs_arm64& arm = insn.detail->arm64;
-  if (arm.op_count < 2 || arm.operands[0].type != ARM64_OP_REG) {
-    return Role::kOther;
-  }
-  const cs_arm64_op& last = arm.operands[arm.op_count - 1];
-  decoded.destination = arm_register(arm.operands[0].reg);
-  decoded.source = last.type == ARM64_OP_REG ? arm_register(last.reg) : kNoRegister;
-  switch (insn.id) {
-    case ARM64_INS_MOV:
-      return last.type == ARM64_OP_REG ? Role::kMove : Role::kOther;
-    case ARM64_INS_LDR:
-    case ARM64_INS_LDUR:
-      if (arm.op_count != 2 || last.type != ARM64_OP_MEM) {
-        return Role::kOther;
-      }
-      return last.mem.index != ARM64_REG_INVALID && last.shift.value == 0 ? Role::kLoadMember : Role::kLoad;
-    case ARM64_INS_LDRSW:
-      return Role::kLoadSigned;
-    case ARM64_INS_ADR:
-    case ARM64_INS_ADRP:
-      return Role::kAddress;
-    case ARM64_INS_ADD:
-      return last.type == ARM64_OP_REG ? Role::kAdd : Role::kOther;
-    default:
-      return Role::kOther;
-  }
-}
-
-void describe_arm_registers(const cs_insn& insn, Decoded& decoded) {
-  const cs_arm64& arm = insn.detail->arm64;
-  decoded.role = arm_role(insn, decoded);
-  for (const cs_arm64_op& operand : std::span(arm.operands).first(arm.op_count)) {
-    uint8_t written = kNoRegister;
-    if (operand.type == ARM64_OP_MEM) {
-      decoded.memory = arm_memory_of(operand);
-      decoded.has_memory = true;
-      written = arm.writeback ? decoded.memory.base : kNoRegister;
-    } else if (operand.type == ARM64_OP_REG) {
-      if (decoded.flow == ControlFlow::kIndirectJump) {
-        decoded.source = arm_register(operand.reg);
-      }
-      written = (operand.access & CS_AC_WRITE) != 0 ? arm_register(operand.reg) : kNoRegister;
-    }
-    if (written < kRegisters) {
-      decoded.written |= 1U << written;
-    }
-  }
-  if (decoded.flow == ControlFlow::kCall) {
-    constexpr uint32_t kCallClobbered = 0x4007ffff;  // x0 to x18, x30 (AAPCS64)
-    decoded.written |= kCallClobbered;
-  }
-}
-
-ControlFlow arm_flow(const cs_insn& insn) {
-  switch (insn.id) {
-    case ARM64_INS_B:
-      return insn.detail->arm64.cc == ARM64_CC_INVALID || insn.detail->arm64.cc == ARM64_CC_AL
-                 ? ControlFlow::kJump
-                 : ControlFlow::kConditional;
-    case ARM64_INS_CBZ:
-    case ARM64_INS_CBNZ:
-    case ARM64_INS_TBZ:
-    case ARM64_INS_TBNZ:
-      return ControlFlow::kConditional;
-    case ARM64_INS_BL:
-    case ARM64_INS_BLR:
-      return ControlFlow::kCall;
-    case ARM64_INS_BR:
-      return ControlFlow::kIndirectJump;
-    case ARM64_INS_RET:
-    case ARM64_INS_ERET:
-      return ControlFlow::kReturn;
-    case ARM64_INS_BRK:
-    case ARM64_INS_HLT:
-      return ControlFlow::kStop;
-    default:
-      return ControlFlow::kNext;
-  }
-}
-
-CostClass arm_cost(const cs_insn& insn, ControlFlow flow) {
-  if (flow == ControlFlow::kCall || flow == ControlFlow::kReturn) {
-    return CostClass::kCall;
-  }
-  if (flow != ControlFlow::kNext) {
-    return CostClass::kBranch;
-  }
-  if (insn.id == ARM64_INS_NOP || starts_with(insn, "hint") || starts_with(insn, "bti")) {
-    return CostClass::kNothing;
-  }
-  if (starts_with(insn, "ldax") || starts_with(insn, "stlx") || starts_with(insn, "svc") ||
-      starts_with(insn, "cas") || starts_with(insn, "dmb")) {
-    return CostClass::kSlow;
-  }
-  if (starts_with(insn, "ld")) {
-    return CostClass::kLoad;
-  }
-  if (starts_with(insn, "st")) {
-    return CostClass::kStore;
-  }
-  if (contains(insn, "div") || contains(insn, "sqrt")) {
-    return CostClass::kDivide;
-  }
-  return contains(insn, "mul") || contains(insn, "madd") || (starts_with(insn, "f") && !contains(insn, "mov"))
-             ? CostClass::kMultiply
-             : CostClass::kSimple;
-}
-
-void describe_arm(const cs_insn& insn, Decoded& decoded) {
-  decoded.flow = arm_flow(insn);
-  decoded.cost = arm_cost(insn, decoded.flow);
-  describe_arm_registers(insn, decoded);
-  const cs_arm64& arm = insn.detail->arm64;
-  if (decoded.flow == ControlFlow::kNext || arm.op_count == 0) {
-    return;
-  }
-  const cs_arm64_op& last = arm.operands[arm.op_count - 1];
-  if (last.type == ARM64_OP_IMM && decoded.flow != ControlFlow::kStop) {
-    decoded.target = static_cast<uint64_t>(last.imm);
-    decoded.has_target = true;
-  }
-}
-
-}  // namespace
-
-struct Decoder::State {
-  Machine machine = Machine::kX64;
-  csh handle = 0;
-  cs_insn* insn = nullptr;
-
-  State() = default;
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() {
-    if (insn != nullptr) {
-      cs_free(insn, 1);
-    }
-    if (handle != 0) {
-      cs_close(&handle);
-    }
-  }
-};
-
-Decoder::Decoder(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Decoder::Decoder(Decoder&&) noexcept = default;
-Decoder& Decoder::operator=(Decoder&&) noexcept = default;
-Decoder::~Decoder() = default;
-
-Result<Decoder> Decoder::create(Machine machine) {
-  auto state = std::make_unique<State>();
-  state->machine = machine;
-  const bool is_x86 = machine == Machine::kX64;
-  const cs_err error =
-      cs_open(is_x86 ? CS_ARCH_X86 : CS_ARCH_ARM64, is_x86 ? CS_MODE_64 : CS_MODE_ARM, &state->handle);
-  if (error != CS_ERR_OK) {
-    return fail(ErrorCode::kUnsupported, "disassembling: Capstone: {}", cs_strerror(error));
-  }
-  cs_option(state->handle, CS_OPT_DETAIL, CS_OPT_ON);
-  state->insn = cs_malloc(state->handle);
-  if (state->insn == nullptr) {
-    return fail(ErrorCode::kExhausted, "disassembling: no memory");
-  }
-  return Decoder(std::move(state));
-}
-
-std::optional<Decoded> Decoder::decode(Bytes code, uint64_t address) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(code.data());
-  size_t size = code.size();
-  uint64_t at = address;
-  if (!cs_disasm_iter(state_->handle, &bytes, &size, &at, state_->insn) || state_->insn->size == 0) {
-    return std::nullopt;
-  }
-  const cs_insn& insn = *state_->insn;
-  Decoded decoded;
-  decoded.address = address;
-  decoded.bytes = static_cast<uint8_t>(insn.size);
-  if (state_->machine == Machine::kX64) {
-    describe_x86(insn, decoded);
-  } else {
-    describe_arm(insn, decoded);
-  }
-  return decoded;
 }
 
 }  // namespace plimsoll::fdo
