@@ -134,6 +134,9 @@ Status LocalSource::open_blocks() {
   const auto is_gone = [&](const BlockReader& reader) {
     return std::ranges::find(*folders, reader.folder()) == folders->end();
   };
+  if (!folders->empty()) {
+    known_.forget_before(folders->front().number);
+  }
   std::erase_if(blocks_, [&](const auto& block) { return is_gone(*block.second); });
   std::erase_if(series_, [&](const auto& series) {
     return std::ranges::any_of(series->blocks, [&](const auto& block) { return is_gone(*block); });

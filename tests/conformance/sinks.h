@@ -30,9 +30,11 @@ class TestedSink {
   virtual Status reopen() = 0;
   // As readers see it.
   virtual Result<Shown> shown() = 0;
-  // Until stop_failing() a commit fails at a step of that number, from 0, if it has as many.
+  // Until stop_failing() what is called fails at a step of that number, from 0, if it has as many.
   virtual void fail_at(uint64_t step) = 0;
   virtual void stop_failing() = 0;
+  // How many of a commit's steps make it fail, at least.
+  virtual int min_failing_steps() const = 0;
 };
 
 class TestedMemorySink : public TestedSink {
@@ -48,6 +50,7 @@ class TestedMemorySink : public TestedSink {
                                   : MemorySink::Failure::kNone);
   }
   void stop_failing() override { sink_.set_failure(MemorySink::Failure::kNone); }
+  int min_failing_steps() const override { return 2; }
 
  private:
   MemorySink sink_;
@@ -105,6 +108,8 @@ class TestedLocalSink : public TestedSink {
 
   void fail_at(uint64_t step) override { FileLayer::fail(folder_, {.kind = failure_, .first = step}); }
   void stop_failing() override { FileLayer::only_skip_syncs(); }
+  // Rows and their sums are written, synced and renamed, and the catalogue's journal after them.
+  int min_failing_steps() const override { return 8; }
 
  private:
   std::string data_dir() const { return folder_ + "/data"; }
