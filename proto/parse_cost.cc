@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "proto/unknown_fields.h"
+
 namespace plimsoll::wire {
 namespace {
 
@@ -21,7 +23,6 @@ constexpr int kMaxNested = 100;
 constexpr uint64_t kAllocation = 16;
 constexpr uint64_t kPlaceInList = 16;
 constexpr uint64_t kString = 32;
-constexpr uint64_t kUnknownField = 32;
 
 uint64_t cost_of_text(uint64_t bytes) {
   return kString + kAllocation + bytes + kAllocation;
@@ -62,12 +63,12 @@ class Walk {
     stream_.SetTotalBytesLimit(INT32_MAX);
   }
 
-  Result<uint64_t> run(const Descriptor& type) {
+  Result<ParseCost> run(const Descriptor& type) {
     const bool is_whole = add_message(&type, 0, End::kLimit) && stream_.ConsumedEntireMessage();
     if (cost_ > max_bytes_) {
       return fail(ErrorCode::kTooLarge, "the message takes over {} bytes of memory", max_bytes_);
     }
-    return is_whole ? Result<uint64_t>(cost_)
+    return is_whole ? Result<ParseCost>({cost_, has_unknown_fields_})
                     : fail(ErrorCode::kCorrupt, "the message is malformed before byte {}",
                            stream_.CurrentPosition());
   }
@@ -94,38 +95,38 @@ class Walk {
   }
 
   bool add_field(const FieldDescriptor* field, uint32_t tag, int depth) {
-    switch (WireFormatLite::GetTagWireType(tag)) {
-      case WireFormatLite::WIRETYPE_LENGTH_DELIMITED:
-        return add_delimited(field, depth);
-      case WireFormatLite::WIRETYPE_START_GROUP:
-        cost_ += kUnknownField + kAllocation + kPlaceInList;
-        return add_message(nullptr, depth + 1, End::kGroup);
-      default:
-        cost_ += field == nullptr ? kUnknownField : field->is_repeated() ? kPlaceInList : 0;
-        return WireFormatLite::SkipField(&stream_, tag);
+    if (!is_known(field, tag)) {
+      has_unknown_fields_ = true;
+      return WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_START_GROUP
+                 ? add_message(nullptr, depth + 1, End::kGroup)
+                 : WireFormatLite::SkipField(&stream_, tag);
     }
+    if (WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
+      return add_delimited(*field, depth);
+    }
+    cost_ += field->is_repeated() ? kPlaceInList : 0;
+    return WireFormatLite::SkipField(&stream_, tag);
   }
 
-  bool add_delimited(const FieldDescriptor* field, int depth) {
+  bool add_delimited(const FieldDescriptor& field, int depth) {
     uint32_t size = 0;
     if (!stream_.ReadVarint32(&size) ||
         size > message_.size() - static_cast<size_t>(stream_.CurrentPosition())) {
       return false;
     }
-    if (field != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      cost_ += size_of(*field->message_type()) + kAllocation + kPlaceInList;
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      cost_ += size_of(*field.message_type()) + kAllocation + kPlaceInList;
       const auto outer = stream_.PushLimit(static_cast<int>(size));
       const bool is_whole =
-          add_message(field->message_type(), depth + 1, End::kLimit) && stream_.BytesUntilLimit() == 0;
+          add_message(field.message_type(), depth + 1, End::kLimit) && stream_.BytesUntilLimit() == 0;
       stream_.PopLimit(outer);
       return is_whole;
     }
-    const bool is_text = field == nullptr || field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
-    if (is_text) {
-      cost_ += cost_of_text(size) + (field == nullptr ? kUnknownField : kPlaceInList);
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+      cost_ += cost_of_text(size) + kPlaceInList;
     } else {
       const Bytes packed = message_.subspan(static_cast<size_t>(stream_.CurrentPosition()), size);
-      cost_ += 2 * numbers_in(packed, *field) * bytes_of_number(*field) + kAllocation;
+      cost_ += 2 * numbers_in(packed, field) * bytes_of_number(field) + kAllocation;
     }
     return stream_.Skip(static_cast<int>(size));
   }
@@ -143,12 +144,13 @@ class Walk {
   google::protobuf::io::CodedInputStream stream_;
   const uint64_t max_bytes_;
   uint64_t cost_ = 0;
+  bool has_unknown_fields_ = false;
   std::unordered_map<const Descriptor*, uint64_t> sizes_;
 };
 
 }  // namespace
 
-Result<uint64_t> parse_cost(Bytes message, const Descriptor& type, uint64_t max_bytes) {
+Result<ParseCost> parse_cost(Bytes message, const Descriptor& type, uint64_t max_bytes) {
   return Walk(message, max_bytes).run(type);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/checksum.h"
 #include "proto/parse_cost.h"
+#include "proto/unknown_fields.h"
 
 namespace plimsoll::wire {
 namespace {
@@ -123,8 +124,8 @@ Result<std::string> decompress(Bytes compressed, uint64_t max_bytes, const Reser
   return content;
 }
 
-// Nothing is allocated for what is over a bound, or refused.
-Status check_message(Bytes message, const ProfileLimits& limits, const Reserve& reserve) {
+// Nothing is allocated for what is over a bound, or refused. Whether the message has fields that are of a newer daemon.
+Result<bool> check_message(Bytes message, const ProfileLimits& limits, const Reserve& reserve) {
   if (auto within_limits = check_field_limits(message, *RawProfile::descriptor(), kFieldLimits);
       !within_limits) {
     return propagate(within_limits);
@@ -133,7 +134,9 @@ Status check_message(Bytes message, const ProfileLimits& limits, const Reserve& 
   if (!cost) {
     return with_field(propagate(cost, "the profile"), "body");
   }
-  return reserve ? reserve(*cost) : Status();
+  const uint64_t copied_bytes = cost->has_unknown_fields ? message.size() : 0;
+  const Status reserved = reserve ? reserve(cost->bytes + copied_bytes) : Status();
+  return reserved ? Result<bool>(cost->has_unknown_fields) : propagate(reserved);
 }
 
 template <typename T>
@@ -214,21 +217,24 @@ Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits, const Rese
   if (!body) {
     return propagate(body);
   }
-  const auto message = decompress(*body, std::min<uint64_t>(limits.max_decoded_bytes, INT32_MAX), reserve);
+  auto message = decompress(*body, std::min<uint64_t>(limits.max_decoded_bytes, INT32_MAX), reserve);
   if (!message) {
     return with_field(propagate(message), "body");
   }
   // Else Protobuf prints a line of its own about text that is not UTF-8.
   static const bool is_quiet = (google::protobuf::SetLogHandler(nullptr), true);
   static_cast<void>(is_quiet);
-  if (const Status checked = check_message(as_bytes(*message), limits, reserve); !checked) {
-    return propagate(checked);
+  const auto has_unknown_fields = check_message(as_bytes(*message), limits, reserve);
+  if (!has_unknown_fields) {
+    return propagate(has_unknown_fields);
+  }
+  if (*has_unknown_fields) {
+    *message = without_unknown_fields(as_bytes(*message), *RawProfile::descriptor());
   }
   RawProfile profile;
   if (!profile.ParseFromString(*message)) {
     return with_field(fail(ErrorCode::kCorrupt, "the profile's message is malformed"), "body");
   }
-  profile.DiscardUnknownFields();  // of a newer daemon: nobody here reads them
   if (auto valid = validate(profile); !valid) {
     return propagate(valid);
   }
