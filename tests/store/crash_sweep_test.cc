@@ -178,6 +178,8 @@ Recorded record(const Scenario& scenario, const std::string& folder) {
   scenario.run(folder, witness);
   recorded.operations = FileLayer::take();
   EXPECT_EQ(witness.failure(), "");
+  EXPECT_TRUE(std::ranges::any_of(recorded.operations, &FileOperation::is_point))
+      << scenario.name() << " changes no file";
   return recorded;
 }
 
