@@ -6,10 +6,11 @@
 namespace plimsoll::bench {
 namespace {
 
-const std::array<Part, 4> kParts{{
+const std::array<Part, 5> kParts{{
     {"flow", "counts of blocks made of samples, beside exact ones", measure_flow},
     {"json", "CPU time of a JSON parser built with our profile, beside -O2 and instrumented PGO",
      measure_json},
+    {"router", "the same of a program of Boost's Spirit, Geometry and Graph", measure_router},
     {"compressor", "the same of a compressor", measure_compressor},
     {"interpreter", "a switch of 500 instructions: the report warns, verify rejects", measure_interpreter},
 }};

@@ -20,28 +20,32 @@ struct Goals {
   std::optional<double> percent_of_gain = 80;
 };
 
-Status prepare(const FdoPipeline& pipeline) {
-  for (const auto& step : {&FdoPipeline::build_base, &FdoPipeline::build_instrumented, &FdoPipeline::profile,
-                           &FdoPipeline::build_ours}) {
-    if (auto done = (pipeline.*step)(); !done) {
-      return done;
-    }
-  }
-  return {};
-}
+// At 499 Hz: some 300 samples.
+constexpr double kFewSamplesS = 0.62;
+constexpr double kGoalOfShifted = 80;
 
 std::string interval_text(const Interval& interval) {
   return fmt::format("95 %: {:.1f} to {:.1f}", interval.low, interval.high);
 }
 
+// "base", "ours" and "instrumented".
+Status prepare(const FdoPipeline& pipeline) {
+  Status done = pipeline.build_base();
+  done = done ? pipeline.build_instrumented() : done;
+  done = done ? pipeline.profile("ours", pipeline.program().profiled_s) : done;
+  return done ? pipeline.build_with("ours") : done;
+}
+
+std::string note_on(const FdoPipeline& pipeline, const std::string& profile) {
+  return fmt::format("{:.0f} samples, quality {}", pipeline.in_report(profile, "samples"),
+                     pipeline.text_in_report(profile, "usefulness"));
+}
+
+// Beside -O2 and instrumented PGO.
 Status measure(const std::string& name, const FdoPipeline& pipeline, const Goals& goals, const Flags& flags,
                Report& report) {
-  if (auto prepared = prepare(pipeline); !prepared) {
-    return prepared;
-  }
-  const int rounds = flags.quick ? 3 : 15;
   const auto times = cpu_times({pipeline / "base", pipeline / "ours", pipeline / "instrumented"},
-                               pipeline.program().work, rounds);
+                               pipeline.program().work, flags.quick ? 3 : 15);
   if (!times) {
     return propagate(times);
   }
@@ -50,11 +54,6 @@ Status measure(const std::string& name, const FdoPipeline& pipeline, const Goals
   const std::vector<double>& instrumented = (*times)[2];
   const Interval less = percent_less(base, ours);
   const Interval peer_less = percent_less(base, instrumented);
-  report.add({.name = name + "-samples",
-              .value = pipeline.in_report("samples"),
-              .unit = "count",
-              .better = Better::kHigher,
-              .note = "quality " + pipeline.text_in_report("usefulness")});
   report.add({.name = name + "-cpu-time-less-percent",
               .value = less.center,
               .unit = "%",
@@ -62,7 +61,8 @@ Status measure(const std::string& name, const FdoPipeline& pipeline, const Goals
               .peer = "instrumented PGO",
               .peer_value = peer_less.center,
               .goal = goals.percent_less,
-              .note = interval_text(less) + "; instrumented " + interval_text(peer_less)});
+              .note = fmt::format("{}; instrumented {}; {}", interval_text(less), interval_text(peer_less),
+                                  note_on(pipeline, "ours"))});
   report.add({.name = name + "-part-of-instrumented-gain-percent",
               .value = percent_of_gain(base, ours, instrumented),
               .unit = "%",
@@ -73,28 +73,73 @@ Status measure(const std::string& name, const FdoPipeline& pipeline, const Goals
   return {};
 }
 
+// A profile of few samples, and one of sources that were not quite these, beside the whole one.
+Status measure_worse_profiles(const std::string& name, const FdoPipeline& pipeline, const Flags& flags,
+                              Report& report) {
+  Status done = pipeline.profile("few", kFewSamplesS);
+  done = done ? pipeline.build_with("few") : done;
+  done = done ? pipeline.build_shifted_with("ours") : done;
+  const auto times =
+      done ? cpu_times({pipeline / "base", pipeline / "ours", pipeline / "few", pipeline / "shifted"},
+                       pipeline.program().work, flags.quick ? 3 : 15)
+           : propagate(done);
+  if (!times) {
+    return propagate(times);
+  }
+  const std::vector<double>& base = (*times)[0];
+  const std::vector<double>& ours = (*times)[1];
+  const Interval less = percent_less(base, (*times)[2]);
+  report.add({.name = name + "-few-samples-cpu-time-less-percent",
+              .value = less.center,
+              .unit = "%",
+              .better = Better::kHigher,
+              .peer = "all samples",
+              .peer_value = percent_less(base, ours).center,
+              .note = fmt::format("{}; {}", interval_text(less), note_on(pipeline, "few"))});
+  report.add({.name = name + "-shifted-sources-part-of-gain-percent",
+              .value = percent_of_gain(base, (*times)[3], ours),
+              .unit = "%",
+              .better = Better::kHigher,
+              .goal = kGoalOfShifted,
+              .note = fmt::format("with inserted lines {}", interval_text(percent_less(base, (*times)[3])))});
+  return {};
+}
+
 Status measure_program(const std::string& name, FdoProgram program, const Goals& goals, const Flags& flags,
-                       Report& report) {
+                       Report& report, bool with_worse_profiles = false) {
   const auto folder = ScratchFolder::create();
   if (!folder) {
     return propagate(folder);
   }
   program.profiled_s = flags.quick ? 5 : program.profiled_s;
-  return measure(name, FdoPipeline(*folder / "", std::move(program)), goals, flags, report);
+  const FdoPipeline pipeline(*folder / "", std::move(program));
+  Status done = prepare(pipeline);
+  done = done ? measure(name, pipeline, goals, flags, report) : done;
+  return done && with_worse_profiles ? measure_worse_profiles(name, pipeline, flags, report) : done;
 }
 
 }  // namespace
 
 Status measure_json(const Flags& flags, Report& report) {
-  return measure_program(
-      "json", {.source = source_of("json.cc"), .training = "60", .work = "700", .endless = "100000000"},
-      {.percent_less = 20}, flags, report);
+  return measure_program("json",
+                         {.source = source_of("json.cc"),
+                          .headers = "/usr/include/nlohmann",
+                          .training = "60",
+                          .work = "700",
+                          .endless = "100000000"},
+                         {.percent_less = 20}, flags, report, true);
 }
 
 Status measure_compressor(const Flags& flags, Report& report) {
   return measure_program(
       "compressor",
       {.source = source_of("compressor.cc"), .training = "20", .work = "200", .endless = "100000000"}, {},
+      flags, report);
+}
+
+Status measure_router(const Flags& flags, Report& report) {
+  return measure_program(
+      "router", {.source = source_of("router.cc"), .training = "8", .work = "80", .endless = "100000000"}, {},
       flags, report);
 }
 
@@ -110,10 +155,12 @@ Status measure_interpreter(const Flags& flags, Report& report) {
                                             .endless = "1000000000",
                                             .profiled_s = flags.quick ? 5.0 : 30.0,
                                             .min_quality = "none"});
-  if (auto measured = measure("interpreter", pipeline, {.percent_of_gain = {}}, flags, report); !measured) {
+  Status measured = prepare(pipeline);
+  measured = measured ? measure("interpreter", pipeline, {.percent_of_gain = {}}, flags, report) : measured;
+  if (!measured) {
     return measured;
   }
-  const bool warns = pipeline.text_in_report("usefulness") == "\"none\"";
+  const bool warns = pipeline.text_in_report("ours", "usefulness") == "\"none\"";
   report.add({.name = "interpreter-report-warns",
               .value = warns ? 1.0 : 0.0,
               .unit = "yes",

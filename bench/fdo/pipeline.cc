@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "base/file.h"
 #include "bench/harness/child.h"
@@ -25,6 +27,26 @@ std::string value_in(const std::string& json, const std::string& name) {
   return json.substr(begin, json.find_first_of(",\n", begin) - begin);
 }
 
+// Enough for each header to get some, and many functions to get one.
+constexpr int kLinesBetweenInserted = 200;
+
+// A copy with comments inserted between lines: not into macros, which go on over several.
+Status insert_lines(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::ifstream in(from);
+  std::filesystem::create_directories(to.parent_path());
+  std::ofstream out(to);
+  int lines = 0;
+  for (std::string line; std::getline(in, line);) {
+    out << line << '\n';
+    if (++lines >= kLinesBetweenInserted && !line.ends_with('\\')) {
+      out << "//\n";
+      lines = 0;
+    }
+  }
+  out.close();
+  return in.eof() && out ? Status() : fail(ErrorCode::kIo, "copying {} to {}", from.string(), to.string());
+}
+
 }  // namespace
 
 Status FdoPipeline::run(const std::vector<std::string>& argv) const {
@@ -37,14 +59,15 @@ Status FdoPipeline::run(const std::vector<std::string>& argv) const {
   return propagate(done, "{}: {}", fmt::join(argv, " "), said ? *said : std::string());
 }
 
-Status FdoPipeline::build(const std::string& name, const std::vector<std::string>& flags) const {
+Status FdoPipeline::build(const std::string& name, const std::string& source,
+                          const std::vector<std::string>& flags) const {
   std::vector<std::string> argv{kCompiler,
                                 "-std=c++20",
                                 "-O2",
                                 "-gmlt",
                                 "-fdebug-info-for-profiling",
                                 "-Wl,--build-id=sha1",
-                                program_.source,
+                                source,
                                 "-o",
                                 folder_ + "/" + name};
   argv.insert(argv.end(), flags.begin(), flags.end());
@@ -53,11 +76,11 @@ Status FdoPipeline::build(const std::string& name, const std::vector<std::string
 }
 
 Status FdoPipeline::build_base() const {
-  return build("base", {});
+  return build("base", program_.source, {});
 }
 
 Status FdoPipeline::build_instrumented() const {
-  if (auto built = build("generate", {"-fprofile-generate"}); !built) {
+  if (auto built = build("generate", program_.source, {"-fprofile-generate"}); !built) {
     return built;
   }
   const std::string raw = folder_ + "/instrumented.raw";
@@ -70,42 +93,60 @@ Status FdoPipeline::build_instrumented() const {
   if (auto done = run({kProfdata, "merge", raw, "-o", merged}); !done) {
     return done;
   }
-  return build("instrumented", {"-fprofile-use=" + merged});
+  return build("instrumented", program_.source, {"-fprofile-use=" + merged});
 }
 
-Status FdoPipeline::profile() const {
+Status FdoPipeline::profile(const std::string& name, double seconds) const {
+  const std::string profile = folder_ + "/" + name;
   {
     const auto load = Child::start({folder_ + "/base", program_.endless});
     if (!load) {
       return propagate(load);
     }
-    if (auto sampled = run({sibling_program("plimsolld"), "--once", fmt::format("{}", program_.profiled_s),
-                            "--rate", kRateHz, "--output", folder_ + "/profile"});
+    if (auto sampled = run({sibling_program("plimsolld"), "--once", fmt::format("{}", seconds), "--rate",
+                            kRateHz, "--output", profile + ".profile"});
         !sampled) {
       return sampled;
     }
   }
   if (auto imported =
-          run({sibling_program("plimsoll"), "import", "--data", folder_ + "/data", folder_ + "/profile"});
+          run({sibling_program("plimsoll"), "import", "--data", profile + ".data", profile + ".profile"});
       !imported) {
     return imported;
   }
-  return run({sibling_program("plimsoll"), "fdo", "autofdo", "--data", folder_ + "/data", "--binary",
-              folder_ + "/base", "--output", folder_ + "/ours.prof", "--report", folder_ + "/report.json",
-              "--json", "--min-quality", program_.min_quality});
+  return run({sibling_program("plimsoll"), "fdo", "autofdo", "--data", profile + ".data", "--binary",
+              folder_ + "/base", "--output", profile + ".prof", "--report", profile + ".json", "--json",
+              "--min-quality", program_.min_quality});
 }
 
-Status FdoPipeline::build_ours() const {
-  return build("ours", {"-fprofile-sample-use=" + folder_ + "/ours.prof"});
+Status FdoPipeline::build_with(const std::string& profile) const {
+  return build(profile, program_.source, {"-fprofile-sample-use=" + folder_ + "/" + profile + ".prof"});
 }
 
-std::string FdoPipeline::text_in_report(const std::string& name) const {
-  const auto report = read_file(folder_ + "/report.json", 16 << 20);
-  return report ? value_in(*report, name) : std::string();
+Status FdoPipeline::build_shifted_with(const std::string& profile) const {
+  const std::filesystem::path folder = folder_ + "/sources";
+  const std::filesystem::path source = folder / std::filesystem::path(program_.source).filename();
+  Status copied = insert_lines(program_.source, source);
+  if (!program_.headers.empty()) {
+    const std::filesystem::path headers = program_.headers;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(headers)) {
+      if (copied && entry.is_regular_file()) {
+        copied = insert_lines(entry.path(), folder / entry.path().lexically_relative(headers.parent_path()));
+      }
+    }
+  }
+  return copied ? build("shifted", source.string(),
+                        {"-I" + folder.string(), "-fprofile-sample-use=" + folder_ + "/" + profile + ".prof"})
+                : copied;
 }
 
-double FdoPipeline::in_report(const std::string& name) const {
-  return std::strtod(text_in_report(name).c_str(), nullptr);
+std::string FdoPipeline::text_in_report(const std::string& profile, const std::string& field) const {
+  const auto report = read_file(folder_ + "/" + profile + ".json", 16 << 20);
+  return report ? value_in(*report, field) : std::string();
+}
+
+double FdoPipeline::in_report(const std::string& profile, const std::string& field) const {
+  return std::strtod(text_in_report(profile, field).c_str(), nullptr);
 }
 
 }  // namespace plimsoll::bench

@@ -11,6 +11,7 @@ namespace plimsoll::bench {
 
 struct FdoProgram {
   std::string source;
+  std::string headers = {};  // folder that most of its code comes from; empty: the source alone
   std::vector<std::string> libraries = {};
   std::string training;  // its argument for profiles of instrumentation
   std::string work;      // its argument for runs that are compared
@@ -19,27 +20,30 @@ struct FdoProgram {
   std::string min_quality = "poor";
 };
 
-// Files in `folder`: base, ours, instrumented (-fprofile-use), and ours.prof.
+// Files in `folder`: the builds by their names, and for a profile NAME also NAME.prof and its report, NAME.json.
 class FdoPipeline {
  public:
   FdoPipeline(std::string folder, FdoProgram program)
       : folder_(std::move(folder)), program_(std::move(program)) {}
 
-  // clang-19 -O2 with -gmlt -fdebug-info-for-profiling, and the same with instrumented PGO.
+  // clang-19 -O2 with -gmlt -fdebug-info-for-profiling: "base". The same with instrumented PGO: "instrumented".
   Status build_base() const;
   Status build_instrumented() const;
-  // plimsolld --once at 499 Hz, plimsoll import, plimsoll fdo autofdo; the report lies in report.json.
-  Status profile() const;
-  Status build_ours() const;
+  // plimsolld --once at 499 Hz for so long, plimsoll import, plimsoll fdo autofdo.
+  Status profile(const std::string& name, double seconds) const;
+  Status build_with(const std::string& profile) const;
+  // "shifted": with the profile, of sources in which lines were inserted since it was made.
+  Status build_shifted_with(const std::string& profile) const;
 
   std::string operator/(const std::string& name) const { return folder_ + "/" + name; }
-  // The number behind `"name": ` in the report; 0 where there is none.
-  double in_report(const std::string& name) const;
-  std::string text_in_report(const std::string& name) const;
+  // The number behind `"field": ` in the report of a profile; 0 where there is none.
+  double in_report(const std::string& profile, const std::string& field) const;
+  std::string text_in_report(const std::string& profile, const std::string& field) const;
   const FdoProgram& program() const { return program_; }
 
  private:
-  Status build(const std::string& name, const std::vector<std::string>& flags) const;
+  Status build(const std::string& name, const std::string& source,
+               const std::vector<std::string>& flags) const;
   Status run(const std::vector<std::string>& argv) const;
 
   std::string folder_;

@@ -324,10 +324,16 @@ Status measure_history(const Flags& flags, Report& report) {
   const std::string data_dir = flags.directory.empty() ? *scratch / "data" : std::string(flags.directory);
   const uint32_t profiles = flags.quick ? 20'000 : flags.full ? 1'000'000 : 200'000;
   Status done;
-  if (!std::filesystem::exists(data_dir + "/FORMAT")) {
-    done = make_history(data_dir, profiles, report);
+  if (!std::filesystem::exists(data_dir)) {
+    // One that takes long to make, and was not finished, is not measured the next time.
+    const std::string unfinished = data_dir + ".unfinished";
+    std::filesystem::remove_all(unfinished);
+    done = make_history(unfinished, profiles, report);
+    done = done ? pack(unfinished) : done;
+    if (done) {
+      std::filesystem::rename(unfinished, data_dir);
+    }
   }
-  done = done ? pack(data_dir) : done;
   done = done ? measure_ready(data_dir, report) : done;
   return done ? measure_questions(data_dir, "history", kGoalTopS, kRounds, report) : done;
 }
