@@ -16,7 +16,7 @@ struct FdoProgram {
   std::string training;  // its argument for profiles of instrumentation
   std::string work;      // its argument for runs that are compared
   std::string endless;   // its argument while it is profiled: longer than any profile
-  double profiled_s = 30;
+  double profiled_s = 60;
   std::string min_quality = "poor";
 };
 

@@ -1,4 +1,4 @@
-// Makes a JSON document, and parses, changes and prints it as often as is said: fdo_json_gcc ROUNDS. A program to make compiler profiles of.
+// Makes a JSON document of messages, as services answer each other, and parses, changes and prints it as often as is said: fdo_json_gcc ROUNDS. A program to make compiler profiles of.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -20,40 +20,45 @@ class Random {
   uint64_t state_ = 88172645463325252;
 };
 
-nlohmann::json make_value(Random& random, int depth) {
-  switch (random.next(depth > 4 ? 5 : 8)) {
-    case 0:
-      return nullptr;
-    case 1:
-      return random.next(2) == 0;
-    case 2:
-      return static_cast<int64_t>(random.next(1'000'000)) - 500'000;
-    case 3:
-      return static_cast<double>(random.next(1'000'000)) / 977.0;
-    case 4: {
-      std::string text;
-      for (uint64_t i = random.next(40); i > 0; --i) {
-        constexpr const char* kLetters[] = {"a", "e", "n", "\n", "\"", "\u00e4", " ", "t", "o", "\u20ac"};
-        text += kLetters[random.next(10)];
-      }
-      return text;
-    }
-    case 5:
-    case 6: {
-      nlohmann::json object = nlohmann::json::object();
-      for (uint64_t i = 2 + random.next(8); i > 0; --i) {
-        object["key" + std::to_string(random.next(1000))] = make_value(random, depth + 1);
-      }
-      return object;
-    }
-    default: {
-      nlohmann::json array = nlohmann::json::array();
-      for (uint64_t i = 2 + random.next(10); i > 0; --i) {
-        array.push_back(make_value(random, depth + 1));
-      }
-      return array;
-    }
+std::string words(Random& random, uint64_t count) {
+  static constexpr const char* kWords[] = {"the",          "fleet", "ran",       "\u00fcber", "load", "line",
+                                           "#ship",        "@crew", "caf\u00e9", "http",      "of",   "into",
+                                           "\u6d77\u4e0a", "\"x\"", "and\n",     "is"};
+  std::string text;
+  for (; count > 0; --count) {
+    text += kWords[random.next(16)];
+    text += ' ';
   }
+  return text;
+}
+
+// What was written, by whom, when and where; one may share another.
+nlohmann::json make_message(Random& random, int depth) {
+  nlohmann::json message = {
+      {"id", random.next(1ULL << 50U)},
+      {"id_str", std::to_string(random.next(1ULL << 50U))},
+      {"created_at", "Sat Nov 28 11:25:23 +0000 2026"},
+      {"text", words(random, 5 + random.next(20))},
+      {"truncated", random.next(2) == 0},
+      {"in_reply_to", nullptr},
+      {"shares", random.next(5000)},
+      {"score", static_cast<double>(random.next(1'000'000)) / 977.0},
+      {"user",
+       {{"id", random.next(1ULL << 40U)},
+        {"name", words(random, 2)},
+        {"location", words(random, 2)},
+        {"followers", random.next(100'000)},
+        {"verified", random.next(5) == 0},
+        {"url", nullptr},
+        {"image", "http://a.example/images/" + std::to_string(random.next(10'000)) + "/normal.png"}}}};
+  for (uint64_t i = random.next(4); i > 0; --i) {
+    message["entities"]["tags"].push_back(
+        {{"text", words(random, 1)}, {"indices", {random.next(140), random.next(140)}}});
+  }
+  if (depth < 1 && random.next(3) == 0) {
+    message["shared"] = make_message(random, depth + 1);
+  }
+  return message;
 }
 
 }  // namespace
@@ -61,8 +66,8 @@ nlohmann::json make_value(Random& random, int depth) {
 int main(int argc, char** argv) {
   Random random;
   nlohmann::json document = nlohmann::json::array();
-  for (int i = 0; i < 60; ++i) {
-    document.push_back(make_value(random, 0));
+  for (int i = 0; i < 200; ++i) {
+    document.push_back(make_message(random, 0));
   }
   const std::string text = document.dump();
   size_t sum = 0;
