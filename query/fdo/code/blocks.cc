@@ -68,7 +68,8 @@ class BlockMaker {
     const std::vector<bool> leads = leaders_of(decoded_, tables_);
     for (size_t i = 0; i < decoded_.instructions.size(); ++i) {
       const Decoded& insn = decoded_.instructions[i];
-      function_.instructions.push_back({insn.address, insn.bytes, insn.cost});
+      function_.instructions.push_back(
+          {insn.address, insn.bytes, insn.cost, insn.flow == ControlFlow::kCall && !insn.has_target});
       if (i == 0 || leads[i]) {
         function_.blocks.push_back({});
         function_.blocks.back().from = insn.address;

@@ -23,7 +23,7 @@ struct ExecutionCounts {
   std::vector<CountedRange> ranges =
       {};  // ascending by first, then last; they may overlap where they are of branch records
   std::vector<CountedBranch> branches =
-      {};  // ascending; taken ones, of branch records: none where there are only samples
+      {};  // ascending; taken ones of branch records, or indirect calls on the stacks of samples (indirect_calls.h)
   std::vector<CountedRange> entries =
       {};  // functions as ranges from their entry to their end, and how often each was entered
   bool from_branches = false;  // else from samples, so that counts are of time and not of executions

@@ -25,6 +25,7 @@ struct Instruction {
   uint64_t address = 0;
   uint8_t bytes = 0;
   CostClass cost = CostClass::kSimple;
+  bool is_indirect_call = false;
 };
 
 // How a block ends.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "query/fdo/code/flow.h"
+#include "query/fdo/code/indirect_calls.h"
 
 namespace plimsoll::fdo {
 namespace {
@@ -75,6 +76,7 @@ class SampleReader {
         return std::tuple(range.first, range.last, range.count);
       });
     }
+    result_.counts.branches = indirect_calls(code_, counts_, result_.counts.ranges);
     result_.value_elsewhere = std::max(0.0, result_.value_elsewhere - result_.value_matched);
     return std::move(result_);
   }

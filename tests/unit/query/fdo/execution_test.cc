@@ -106,6 +106,32 @@ TEST(Execution, OfSamplesIsConsistent) {
   EXPECT_EQ(execution.counts.entries[0].last, 0x1012);
 }
 
+// f: 1000 call *rax, 1002 call g, 1007 ret. g: 1008 nop, ret. h: 100a nop, ret.
+TEST(Execution, OfSamplesShowsWhereIndirectCallsWent) {
+  const std::string code = from_hex("ff d0 e8 01 00 00 00 c3 90 c3 90 c3");
+  const std::string file = made_elf(code, {{"f", kCodeAddress, 8}, {"g", 0x1008, 2}, {"h", 0x100a, 2}});
+  const auto binary = elf::ElfFile::parse(as_bytes(file));
+  BinaryCounts counts;
+  counts.addresses = {{0x1000, 70, 70, 0}, {0x1008, 30, 30, 0}, {0x100a, 10, 10, 0}};
+  const ProgramCode program = *read_code(*binary, function_extents(*binary), sampled_addresses(counts));
+  // By return addresses, and by addresses within the call.
+  counts.calls = {pair(0x1001, 0x1009, 20), pair(0x1002, 0x1008, 10), pair(0x1002, 0x100a, 10),
+                  pair(0x1007, 0x1008, 50)};
+  Execution execution = execution_of(program, counts);
+  const double runs_of_f = execution.counts.ranges.front().count;
+  ASSERT_GT(runs_of_f, 0);
+  ASSERT_EQ(execution.counts.branches.size(), 2) << "that of the call that names g is known";
+  for (size_t i = 0; i < 2; ++i) {
+    const CountedBranch& branch = execution.counts.branches[i];
+    EXPECT_EQ(branch.from, 0x1000);
+    EXPECT_EQ(branch.to, i == 0 ? 0x1008 : 0x100a);
+    EXPECT_DOUBLE_EQ(branch.count, runs_of_f * (i == 0 ? 0.75 : 0.25));
+  }
+  // Too few to tell.
+  counts.calls = {pair(0x1002, 0x1008, 3)};
+  EXPECT_THAT(execution_of(program, counts).counts.branches, IsEmpty());
+}
+
 // The function with the most samples is smoothed; for the other the work is spent.
 TEST(Execution, LimitsTheWorkOfAllFunctions) {
   BinaryCounts counts;
