@@ -1,5 +1,7 @@
 #include "server/background/background_task.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -48,6 +50,9 @@ query::BackgroundWorkHealth BackgroundTask::health() const {
 }
 
 void BackgroundTask::run(const std::stop_token& stop) {
+  // For top -H and for stacks of a running server.
+  constexpr size_t kMaxThreadName = 15;
+  ::pthread_setname_np(::pthread_self(), std::string(kind_.name.substr(0, kMaxThreadName)).c_str());
   while (wait(stop)) {
     if (!run_pass(stop) && stop.stop_requested()) {
       break;  // what is pending is left to the next start
