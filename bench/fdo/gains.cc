@@ -20,8 +20,8 @@ struct Goals {
   std::optional<double> percent_of_gain = 80;
 };
 
-// At 499 Hz: some 300 samples.
-constexpr double kFewSamplesS = 0.62;
+// Some 300 samples: a third are in the C library, or are of the time that the daemon takes to start.
+constexpr double kFewSamplesS = 1;
 constexpr double kGoalOfShifted = 80;
 constexpr double kMaxSlowerPercent = 1;
 
@@ -78,16 +78,17 @@ Status measure(const std::string& name, const FdoPipeline& pipeline, const Goals
   return {};
 }
 
-// A profile of few samples, and one of sources that were not quite these, beside the whole one.
+// A profile of few samples, and the whole one for sources that have changed since.
 Status measure_worse_profiles(const std::string& name, const FdoPipeline& pipeline, const Flags& flags,
                               Report& report) {
   Status done = pipeline.profile("few", kFewSamplesS);
   done = done ? pipeline.build_with("few") : done;
-  done = done ? pipeline.build_shifted_with("ours") : done;
-  const auto times =
-      done ? cpu_times({pipeline / "base", pipeline / "ours", pipeline / "few", pipeline / "shifted"},
-                       pipeline.program().work, flags.quick ? 3 : 15)
-           : propagate(done);
+  done = done ? pipeline.build_changed_with("ours", "shifted", InsertedLines::kBetweenFunctions) : done;
+  done = done ? pipeline.build_changed_with("ours", "edited", InsertedLines::kAnywhere) : done;
+  const auto times = done ? cpu_times({pipeline / "base", pipeline / "ours", pipeline / "few",
+                                       pipeline / "shifted", pipeline / "edited"},
+                                      pipeline.program().work, flags.quick ? 3 : 15)
+                          : propagate(done);
   if (!times) {
     return propagate(times);
   }
@@ -101,12 +102,17 @@ Status measure_worse_profiles(const std::string& name, const FdoPipeline& pipeli
               .peer = "all samples",
               .peer_value = percent_less(base, ours).center,
               .note = fmt::format("{}; {}", interval_text(less), note_on(pipeline, "few"))});
-  report.add({.name = name + "-shifted-sources-part-of-gain-percent",
-              .value = percent_of_gain(base, (*times)[3], ours),
-              .unit = "%",
-              .better = Better::kHigher,
-              .goal = kGoalOfShifted,
-              .note = fmt::format("with inserted lines {}", interval_text(percent_less(base, (*times)[3])))});
+  const auto add_changed = [&](std::string_view kind, const std::vector<double>& times_of,
+                               std::optional<double> goal) {
+    report.add({.name = fmt::format("{}-{}-sources-part-of-gain-percent", name, kind),
+                .value = percent_of_gain(base, times_of, ours),
+                .unit = "%",
+                .better = Better::kHigher,
+                .goal = goal,
+                .note = "CPU time less by " + interval_text(percent_less(base, times_of))});
+  };
+  add_changed("shifted", (*times)[3], kGoalOfShifted);
+  add_changed("edited", (*times)[4], std::nullopt);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "base/file.h"
 #include "bench/harness/child.h"
@@ -27,18 +28,27 @@ std::string value_in(const std::string& json, const std::string& name) {
   return json.substr(begin, json.find_first_of(",\n", begin) - begin);
 }
 
-// Enough for each header to get some, and many functions to get one.
 constexpr int kLinesBetweenInserted = 200;
 
+bool ends_function(std::string_view line) {
+  constexpr size_t kMostIndented = 4;
+  return line.ends_with('}') && line.find_first_not_of(' ') == line.size() - 1 &&
+         line.size() <= kMostIndented + 1;
+}
+
 // A copy with comments inserted between lines: not into macros, which go on over several.
-Status insert_lines(const std::filesystem::path& from, const std::filesystem::path& to) {
+Status insert_lines(const std::filesystem::path& from, const std::filesystem::path& to,
+                    InsertedLines inserted) {
   std::ifstream in(from);
   std::filesystem::create_directories(to.parent_path());
   std::ofstream out(to);
   int lines = 0;
   for (std::string line; std::getline(in, line);) {
     out << line << '\n';
-    if (++lines >= kLinesBetweenInserted && !line.ends_with('\\')) {
+    const bool is_place = inserted == InsertedLines::kBetweenFunctions
+                              ? ends_function(line)
+                              : ++lines >= kLinesBetweenInserted && !line.ends_with('\\');
+    if (is_place) {
       out << "//\n";
       lines = 0;
     }
@@ -123,19 +133,21 @@ Status FdoPipeline::build_with(const std::string& profile) const {
   return build(profile, program_.source, {"-fprofile-sample-use=" + folder_ + "/" + profile + ".prof"});
 }
 
-Status FdoPipeline::build_shifted_with(const std::string& profile) const {
-  const std::filesystem::path folder = folder_ + "/sources";
+Status FdoPipeline::build_changed_with(const std::string& profile, const std::string& name,
+                                       InsertedLines inserted) const {
+  const std::filesystem::path folder = folder_ + "/sources-" + name;
   const std::filesystem::path source = folder / std::filesystem::path(program_.source).filename();
-  Status copied = insert_lines(program_.source, source);
+  Status copied = insert_lines(program_.source, source, inserted);
   if (!program_.headers.empty()) {
     const std::filesystem::path headers = program_.headers;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(headers)) {
       if (copied && entry.is_regular_file()) {
-        copied = insert_lines(entry.path(), folder / entry.path().lexically_relative(headers.parent_path()));
+        copied = insert_lines(entry.path(), folder / entry.path().lexically_relative(headers.parent_path()),
+                              inserted);
       }
     }
   }
-  return copied ? build("shifted", source.string(),
+  return copied ? build(name, source.string(),
                         {"-I" + folder.string(), "-fprofile-sample-use=" + folder_ + "/" + profile + ".prof"})
                 : copied;
 }

@@ -20,6 +20,10 @@ struct FdoProgram {
   std::string min_quality = "poor";
 };
 
+// Where sources got lines since they were profiled: behind ends of functions (a brace indented by four spaces at most), so that functions stand elsewhere and are as they
+// were; or behind each 200th line, so that the lines of long functions have other offsets.
+enum class InsertedLines { kBetweenFunctions, kAnywhere };
+
 // Files in `folder`: the builds by their names, and for a profile NAME also NAME.prof and its report, NAME.json.
 class FdoPipeline {
  public:
@@ -32,8 +36,9 @@ class FdoPipeline {
   // plimsolld --once at 499 Hz for so long, plimsoll import, plimsoll fdo autofdo.
   Status profile(const std::string& name, double seconds) const;
   Status build_with(const std::string& profile) const;
-  // "shifted": with the profile, of sources in which lines were inserted since it was made.
-  Status build_shifted_with(const std::string& profile) const;
+  // With the profile, of sources that have more lines than it was made of.
+  Status build_changed_with(const std::string& profile, const std::string& name,
+                            InsertedLines inserted) const;
 
   std::string operator/(const std::string& name) const { return folder_ + "/" + name; }
   // The number behind `"field": ` in the report of a profile; 0 where there is none.
