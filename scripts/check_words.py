@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-SOURCES = ("base", "capture", "cli", "config", "daemon", "elf", "formats", "http", "proto", "query", "scheduler", "server", "store", "symbolizer")
+SOURCES = ("appprof", "base", "capture", "cli", "config", "daemon", "elf", "formats", "http", "proto", "query", "scheduler", "server", "store", "symbolizer")
 
 MAX_LINE = 120
 

@@ -1,0 +1,251 @@
+#include "appprof/agent.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+
+#include "appprof/announcement.h"
+#include "appprof/endpoints.h"
+#include "appprof/heap.h"
+#include "appprof/http_server.h"
+#include "appprof/locks.h"
+#include "appprof/thread_state.h"
+#include "appprof/unwind.h"
+
+namespace plimsoll::appprof {
+namespace {
+
+constexpr size_t kMinTokenSize = 16;
+
+struct Agent {
+  AgentSettings settings;
+  pid_t pid = 0;
+  std::unique_ptr<HttpServer> server;
+  std::unique_ptr<Endpoints> endpoints;
+  std::string announced_at;  // a path; empty: nowhere
+};
+
+// Never destroyed at exit: threads of the server may still run while destructors do.
+constinit std::atomic<Agent*> g_agent{nullptr};
+// A start or stop is under way. Not a mutex: one that another thread held would stay locked in a forked child.
+constinit std::atomic<bool> g_is_changing{false};
+constinit std::atomic<bool> g_has_fork_handlers{false};
+
+void remove_announcement(Agent& agent) {
+  if (!agent.announced_at.empty()) {
+    ::unlink(agent.announced_at.c_str());
+    agent.announced_at.clear();
+  }
+}
+
+// Another process's file and socket stay: only the one that announced itself takes it back.
+[[gnu::destructor]] void at_exit() {
+  Agent* agent = g_agent.load();
+  if (agent != nullptr && agent->pid == ::getpid()) {
+    remove_announcement(*agent);
+    constexpr std::string_view kUnix = "unix:";
+    if (agent->server->address().starts_with(kUnix)) {
+      ::unlink(agent->server->address().c_str() + kUnix.size());
+    }
+  }
+}
+
+std::string check(const AgentSettings& settings, ListenAddress& address) {
+  const auto parsed = parse_listen_address(settings.listen);
+  if (!parsed) {
+    return "cannot listen on \"" + settings.listen +
+           "\": give 127.0.0.1:PORT, [::1]:PORT (a numeric address) or unix:/PATH";
+  }
+  address = *parsed;
+  if (!settings.token.empty() && settings.token.size() < kMinTokenSize) {
+    return "the token must have at least 16 characters";
+  }
+  if (!address.is_loopback && settings.token.empty()) {
+    return "listening on " + settings.listen + " is refused: beyond loopback a token is required";
+  }
+  return {};
+}
+
+std::string launch(Agent& agent, const ListenAddress& address) {
+  const AgentSettings& settings = agent.settings;
+  agent.pid = ::getpid();
+  find_unwinder();
+  allocate_label_table();
+  // What does not work is said by the endpoints, the index page and the announcement; the rest is served.
+  if (settings.with_heap) {
+    start_heap(settings.heap_period_bytes);
+  }
+  if (settings.with_locks) {
+    start_locks(settings.lock_period_ns);
+  }
+  agent.endpoints = std::make_unique<Endpoints>(
+      Endpoints::Settings{settings.labels, settings.max_seconds, settings.max_requests_per_minute,
+                          [&agent](pid_t thread) { return agent.server->is_own_thread(thread); }});
+  agent.server =
+      std::make_unique<HttpServer>(settings.token, [&agent](const Request& request, const RequestTime& time) {
+        return agent.endpoints->answer(request, time);
+      });
+  std::string why = agent.server->start(address);
+  if (why.empty() && settings.is_announced) {
+    const std::string folder =
+        settings.announcement_folder.empty() ? default_announcement_folder() : settings.announcement_folder;
+    why = announce(folder, {agent.pid, own_start_ticks(), agent.server->address(), !settings.token.empty(),
+                            Endpoints::kinds(), Endpoints::problems(), settings.labels});
+    if (why.empty()) {
+      agent.announced_at = announcement_path(folder, agent.pid);
+    }
+  }
+  if (!why.empty()) {
+    agent.server->stop();
+    stop_heap();
+    stop_locks();
+  }
+  return why;
+}
+
+// In the child, with the one thread that forked. C library and tcmalloc have put their own locks in order by now: their handlers
+// were registered before ours.
+void after_fork_in_child() {
+  g_is_changing.store(false);
+  Agent* parents = g_agent.exchange(nullptr);
+  if (parents == nullptr) {
+    return;
+  }
+  // Leaked from here on: its mutexes may be locked, by threads that are not here.
+  parents->server->close_in_child();
+  reset_locks_in_child();
+  reset_heap_in_child();
+  if (!parents->settings.serves_children) {
+    return;
+  }
+  AgentSettings settings = parents->settings;
+  settings.is_announced = true;
+  const auto address = parse_listen_address(settings.listen);
+  if (address && address->path.empty()) {
+    settings.listen = settings.listen.substr(0, settings.listen.rfind(':')) + ":0";
+  } else {
+    settings.listen += "." + std::to_string(::getpid());
+  }
+  start_agent(settings);  // a child that cannot serve does its work all the same
+}
+
+std::string start_exclusively(const AgentSettings& settings) {
+  ListenAddress address;
+  std::string why = check(settings, address);
+  if (!why.empty()) {
+    return why;
+  }
+  if (const Agent* agent = g_agent.load(); agent != nullptr) {
+    return "profiles are already served, at " + agent->server->address() + ": stop first";
+  }
+  if (!g_has_fork_handlers.exchange(true)) {
+    ::pthread_atfork(nullptr, nullptr, [] {
+      const Inside inside;
+      try {
+        after_fork_in_child();
+      } catch (const std::exception&) {  // memory is short: the child is not served
+      }
+    });
+  }
+  auto agent = std::make_unique<Agent>();
+  agent->settings = settings;
+  why = launch(*agent, address);
+  if (why.empty()) {
+    g_agent.store(agent.release());
+  }
+  return why;
+}
+
+}  // namespace
+
+std::string start_agent(const AgentSettings& settings) {
+  if (g_is_changing.exchange(true)) {
+    return "another start or stop is under way";
+  }
+  const Inside inside;
+  std::string why;
+  try {
+    why = start_exclusively(settings);
+  } catch (const std::exception& problem) {
+    why = problem.what();
+  }
+  g_is_changing.store(false);
+  return why;
+}
+
+void stop_agent() {
+  if (g_is_changing.exchange(true)) {
+    return;
+  }
+  const Inside inside;
+  if (const std::unique_ptr<Agent> agent(g_agent.exchange(nullptr)); agent != nullptr) {
+    stop_locks();
+    stop_heap();
+    remove_announcement(*agent);
+    agent->server->stop();
+  }
+  g_is_changing.store(false);
+}
+
+std::string agent_address() {
+  // While it changes, which would free what is read here, there is none.
+  if (g_is_changing.exchange(true)) {
+    return {};
+  }
+  const Agent* agent = g_agent.load();
+  std::string address = agent == nullptr ? std::string() : agent->server->address();
+  g_is_changing.store(false);
+  return address;
+}
+
+Labels parse_labels(const std::string& text) {
+  Labels labels;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string pair = text.substr(at, end - at);
+    if (const size_t equals = pair.find('='); equals != std::string::npos && equals > 0) {
+      labels.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+    }
+    at = end + 1;
+  }
+  return labels;
+}
+
+bool settings_of_environment(AgentSettings& settings) {
+  // Nothing where the program has more rights than the user who started it.
+  const auto value = [](const char* name) {
+    const char* text = ::secure_getenv((std::string("PLIMSOLL_APPPROF_") + name).c_str());
+    return std::string(text == nullptr ? "" : text);
+  };
+  const std::string listen = value("LISTEN");
+  settings.is_announced = value("ANNOUNCE") == "1";
+  if (listen.empty() && !settings.is_announced) {
+    return false;
+  }
+  // LD_PRELOAD reaches all programs that a program starts; one of them is meant.
+  const std::string only = value("PROGRAM");
+  if (!only.empty() && only != ::program_invocation_short_name) {
+    return false;
+  }
+  settings.listen = listen.empty() ? settings.listen : listen;
+  settings.token = value("TOKEN");
+  settings.labels = parse_labels(value("LABELS"));
+  settings.serves_children = value("CHILDREN") == "1";
+  if (const uint64_t bytes = std::strtoull(value("HEAP_BYTES").c_str(), nullptr, 10); bytes > 0) {
+    settings.heap_period_bytes = bytes;
+  }
+  if (const uint64_t ns = std::strtoull(value("LOCK_NS").c_str(), nullptr, 10); ns > 0) {
+    settings.lock_period_ns = ns;
+  }
+  if (const auto requests = std::strtoul(value("REQUESTS").c_str(), nullptr, 10); requests > 0) {
+    settings.max_requests_per_minute = static_cast<uint32_t>(std::min<unsigned long>(requests, UINT32_MAX));
+  }
+  return true;
+}
+
+}  // namespace plimsoll::appprof

@@ -1,0 +1,38 @@
+// What start() starts: sampling, the server, the announcement; and what becomes of them in forked children.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "appprof/labels.h"
+
+namespace plimsoll::appprof {
+
+struct AgentSettings {
+  std::string listen = "127.0.0.1:0";
+  std::string token;
+  bool is_announced = false;
+  std::string announcement_folder;
+  Labels labels;
+  bool serves_children = false;
+  uint64_t heap_period_bytes = uint64_t{512} << 10;
+  uint64_t lock_period_ns = 1'000'000;
+  bool with_heap = true;
+  bool with_locks = true;
+  uint32_t max_seconds = 60;
+  uint32_t max_requests_per_minute = 120;
+};
+
+// Any thread. Returns why not; empty: it serves.
+std::string start_agent(const AgentSettings& settings);
+void stop_agent();
+// Empty while nothing is served.
+std::string agent_address();
+
+// PLIMSOLL_APPPROF_*: true where they ask for a start in this program.
+bool settings_of_environment(AgentSettings& settings);
+
+// "job=search,revision=42": what has no '=' is left out.
+Labels parse_labels(const std::string& text);
+
+}  // namespace plimsoll::appprof

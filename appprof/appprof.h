@@ -1,0 +1,101 @@
+// The library that an application links, or LD_PRELOADs, to serve profiles of itself (docs/appprof.md):
+//
+//   namespace appprof = plimsoll::appprof;
+//   const auto started = appprof::start({.listen = "127.0.0.1:6070", .labels = {{"job", "search"}}});
+//   if (!started) log(started.error);
+//   ...
+//   appprof::Label scope("request", "search");  // in whatever this thread does until the end of the block
+//
+// C++17 and later. Only inline code over the C interface: the library may be built with another compiler.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "appprof/appprof_c.h"
+
+namespace plimsoll::appprof {
+
+// The fields are described at plimsoll_appprof_options. Zero and empty: the default.
+struct Options {
+  std::string listen = {};
+  std::string token = {};
+  bool announce = false;
+  std::string announce_dir = {};
+  std::vector<std::pair<std::string, std::string>> labels = {};
+  bool serve_children = false;
+  uint64_t heap_period_bytes = 0;
+  uint64_t lock_period_ns = 0;
+  bool no_heap = false;
+  bool no_locks = false;
+  uint32_t max_seconds = 0;
+  uint32_t max_requests_per_minute = 0;
+};
+
+struct Started {
+  bool ok = false;
+  std::string error;  // why not
+  explicit operator bool() const { return ok; }
+};
+
+inline Started start(const Options& options) {
+  std::vector<std::string> texts;
+  texts.reserve(options.labels.size());
+  std::vector<const char*> labels;
+  for (const auto& [key, value] : options.labels) {
+    texts.push_back(key + "=" + value);
+    labels.push_back(texts.back().c_str());
+  }
+  labels.push_back(nullptr);
+  const auto text_or_null = [](const std::string& text) { return text.empty() ? nullptr : text.c_str(); };
+  plimsoll_appprof_options plain{};
+  plain.size = sizeof(plain);
+  plain.listen = text_or_null(options.listen);
+  plain.token = text_or_null(options.token);
+  plain.announce = options.announce ? 1 : 0;
+  plain.announce_dir = text_or_null(options.announce_dir);
+  plain.labels = labels.data();
+  plain.serve_children = options.serve_children ? 1 : 0;
+  plain.heap_period_bytes = options.heap_period_bytes;
+  plain.lock_period_ns = options.lock_period_ns;
+  plain.no_heap = options.no_heap ? 1 : 0;
+  plain.no_locks = options.no_locks ? 1 : 0;
+  plain.max_seconds = options.max_seconds;
+  plain.max_requests_per_minute = options.max_requests_per_minute;
+  std::string error(512, '\0');
+  Started started;
+  started.ok = plimsoll_appprof_start(&plain, error.data(), error.size()) == 0;
+  if (!started.ok) {
+    started.error = error.c_str();
+  }
+  return started;
+}
+
+inline void stop() {
+  plimsoll_appprof_stop();
+}
+
+inline std::string address() {
+  std::string text(128, '\0');
+  text.resize(plimsoll_appprof_address(text.data(), text.size()));
+  return text;
+}
+
+// A label of this thread until the end of the block. Stays where it is: neither copied nor moved, nor handed to another thread.
+class Label {
+ public:
+  Label(std::string_view key, std::string_view value) noexcept {
+    plimsoll_appprof_label_push(&label_, key.data(), key.size(), value.data(), value.size());
+  }
+  Label(const Label&) = delete;
+  Label& operator=(const Label&) = delete;
+  ~Label() { plimsoll_appprof_label_pop(&label_); }
+
+ private:
+  plimsoll_appprof_label label_;
+};
+
+}  // namespace plimsoll::appprof

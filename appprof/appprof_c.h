@@ -1,0 +1,78 @@
+/* The library that an application links, or LD_PRELOADs, to serve profiles of itself: heap, allocations, locks, CPU and wall
+ * time (docs/appprof.md). Plain C; appprof.h has the same for C++.
+ *
+ * All functions may be called from any thread unless said otherwise. None of them ends or aborts the application. */
+#ifndef PLIMSOLL_APPPROF_C_H
+#define PLIMSOLL_APPPROF_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef PLIMSOLL_APPPROF_API
+#define PLIMSOLL_APPPROF_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Set `size` to sizeof(plimsoll_appprof_options) and everything else to zero: the defaults. Strings are copied. */
+typedef struct plimsoll_appprof_options {
+  size_t size;
+  /* "127.0.0.1:6070", "[::1]:6070" (port 0: the system chooses), "unix:/run/job.sock". NULL: "127.0.0.1:0", announced. An
+   * address beyond loopback requires a token. */
+  const char* listen;
+  /* At least 16 characters. Where set, each request must carry "Authorization: Bearer TOKEN". */
+  const char* token;
+  /* Nonzero: write PID.json into the folder of announcements. Always done where `listen` is NULL. */
+  int announce;
+  /* NULL: PLIMSOLL_APPPROF_DIR, else /run/plimsoll/appprof. */
+  const char* announce_dir;
+  /* "key=value", ended by NULL: the job, its revision, its owner. Part of the announcement and of each sample. */
+  const char* const* labels;
+  /* Nonzero: a process that this one forks serves its own profiles, on a port or socket of its own, and announces them. For
+   * prefork servers; a child that only calls exec() would start a thread for nothing. */
+  int serve_children;
+  /* Mean bytes between two samples of allocations; 0: TCMALLOC_SAMPLE_PARAMETER, else 524288. */
+  uint64_t heap_period_bytes;
+  /* Mean nanoseconds of waiting between two samples of locks; 0: 1 ms. */
+  uint64_t lock_period_ns;
+  /* Nonzero: leaves tcmalloc's sampling as it is, and does not look at locks. */
+  int no_heap;
+  int no_locks;
+  /* Longest `seconds=` of a request; 0: 60. */
+  uint32_t max_seconds;
+  /* Requests for profiles per minute; 0: 120. Requests over it get status 429. */
+  uint32_t max_requests_per_minute;
+} plimsoll_appprof_options;
+
+/* Starts sampling, and a thread that serves. 0, or -1 with the reason in `error` (may be NULL). One at a time: a second start
+ * fails until stop. Costs a thread with a stack of 256 KiB and 3 MiB of address space that is touched as sites appear. */
+PLIMSOLL_APPPROF_API int plimsoll_appprof_start(const plimsoll_appprof_options* options, char* error,
+                                                size_t error_size);
+
+/* Ends sampling and serving; answers under way are cut short. What was counted is kept for the next start. */
+PLIMSOLL_APPPROF_API void plimsoll_appprof_stop(void);
+
+/* "http://127.0.0.1:41234" or "unix:/path"; the number of characters, 0 while nothing is served. */
+PLIMSOLL_APPPROF_API size_t plimsoll_appprof_address(char* address, size_t size);
+
+/* A label of the calling thread, from push to pop. The caller owns it and keeps it in place, usually on its stack; scopes are
+ * nested, and end in the thread and the order in which they began. Do not longjmp() out of one. Costs a copy of the text; no
+ * lock, no allocation. May be called in a signal handler that pops what it pushed. */
+typedef struct plimsoll_appprof_label {
+  struct plimsoll_appprof_label* outer;
+  char key[24];
+  char value[48];
+} plimsoll_appprof_label;
+
+/* Longer texts are cut. An inner label hides an outer one of the same key. */
+PLIMSOLL_APPPROF_API void plimsoll_appprof_label_push(plimsoll_appprof_label* label, const char* key,
+                                                      size_t key_size, const char* value, size_t value_size);
+PLIMSOLL_APPPROF_API void plimsoll_appprof_label_pop(plimsoll_appprof_label* label);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,209 @@
+#include "appprof/endpoints.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "appprof/cpu.h"
+#include "appprof/endpoint_answers.h"
+#include "appprof/heap.h"
+#include "appprof/locks.h"
+#include "appprof/pprof_writer.h"
+
+namespace plimsoll::appprof {
+struct Endpoints::Route {
+  std::string path;
+  Response (Endpoints::*answer)(const Request&, const RequestTime&);
+  std::string what;
+  bool is_profile = true;  // counts against the limit
+};
+
+const std::vector<Endpoints::Route>& Endpoints::routes() {
+  using E = Endpoints;
+  static const auto* kRoutes = new std::vector<Route>{
+      {"/debug/pprof/heap", &E::heap, "heap in use, sampled (debug=1: tcmalloc's text)"},
+      {"/debug/pprof/allocs", &E::allocations,
+       "allocations since the start, sampled; seconds=N: of the next N seconds"},
+      {"/debug/pprof/growth", &E::growth, "where memory was taken from the system (debug=1: text)"},
+      {"/debug/pprof/contention", &E::contention,
+       "waits for locks since the start, sampled; seconds=N (debug=1: text)"},
+      {"/debug/pprof/mutex", &E::contention, "the same as contention"},
+      {"/debug/pprof/profile", &E::cpu, "CPU time of the next seconds=N (30)"},
+      {"/debug/pprof/wall", &E::wall, "time of all threads, blocked ones too, of the next seconds=N (10)"},
+      {"/debug/pprof/threads", &E::threads, "stacks of all threads now (debug=1: their names and states)"},
+      {"/pprof/heap", &E::heap_legacy, "as google-pprof reads it"},
+      {"/pprof/growth", &E::growth_legacy, "as google-pprof reads it"},
+      {"/pprof/contention", &E::contention_legacy, "as google-pprof reads it"},
+      {"/pprof/profile", &E::cpu_legacy, "as google-pprof reads it"},
+      {"/debug/pprof/cmdline", &E::command_line, "the command line", false},
+      {"/pprof/cmdline", &E::command_line, "the command line", false},
+      {"/debug/pprof/symbol", &E::symbol, "names of addresses", false},
+      {"/pprof/symbol", &E::symbol, "names of addresses", false},
+      {"/", &E::index, "this page", false},
+      {"/debug/pprof/", &E::index, "this page", false},
+      {"/pprof/", &E::index, "this page", false},
+  };
+  return *kRoutes;
+}
+
+Endpoints::Endpoints(Settings settings)
+    : settings_(std::move(settings)), limit_(settings_.max_requests_per_minute, monotonic_ns()) {
+  routes();  // made now: a fork while another thread made it would leave it half made
+}
+
+Response Endpoints::answer(const Request& request, const RequestTime& time) {
+  const auto found = std::ranges::find(routes(), request.path, &Route::path);
+  if (found == routes().end()) {
+    return failed(404, "no such profile: / lists them\n");
+  }
+  if (found->is_profile) {
+    const std::lock_guard lock(mutex_);
+    if (!limit_.take(monotonic_ns())) {
+      return too_many("more than " + std::to_string(settings_.max_requests_per_minute) +
+                      " requests a minute\n");
+    }
+  }
+  return (this->*found->answer)(request, time);
+}
+
+std::vector<std::string> Endpoints::kinds() {
+  std::vector<std::string> kinds;
+  if (why_no_heap().empty()) {
+    kinds.insert(kinds.end(), {"heap", "growth"});
+  }
+  if (why_no_allocations().empty()) {
+    kinds.emplace_back("allocs");
+  }
+  if (are_locks_on()) {
+    kinds.emplace_back("contention");
+  }
+  if (has_profiler()) {
+    kinds.emplace_back("profile");
+  }
+  kinds.insert(kinds.end(), {"wall", "threads"});
+  return kinds;
+}
+
+std::vector<std::string> Endpoints::problems() {
+  std::vector<std::string> problems;
+  for (std::string why :
+       {why_no_heap(), why_no_heap().empty() ? why_no_allocations() : std::string(),
+        are_lock_calls_ours() ? std::string()
+                              : "lock waits are not seen: another library replaces pthread_mutex_lock",
+        has_profiler() ? std::string() : "no CPU profiles: libprofiler.so.0 of gperftools is not found"}) {
+    while (why.ends_with('\n')) {
+      why.pop_back();
+    }
+    if (!why.empty()) {
+      problems.push_back(std::move(why));
+    }
+  }
+  return problems;
+}
+
+Response Endpoints::index(const Request&, const RequestTime&) {
+  std::ostringstream text;
+  text << "Profiles of process " << ::getpid() << "\n\n";
+  for (const Route& route : routes()) {
+    text << route.path << std::string(route.path.size() < 26 ? 26 - route.path.size() : 1, ' ') << route.what
+         << "\n";
+  }
+  for (const auto& [key, value] : settings_.labels) {
+    text << "\nlabel " << key << ": " << value;
+  }
+  for (const std::string& problem : problems()) {
+    text << "\nnot available: " << problem;
+  }
+  text << "\n";
+  return plain_text(text.str());
+}
+
+Response Endpoints::pprof(Profile profile, const std::string& name, bool is_of_allocator) const {
+  const CodeMap code = CodeMap::read();
+  if (is_of_allocator) {
+    drop_allocator_frames(profile, code);
+  }
+  Response response;
+  response.content_type = "application/octet-stream";
+  response.headers["Content-Disposition"] = "attachment; filename=\"" + name + ".pb.gz\"";
+  response.body = gzip(write_pprof(profile, code, settings_.labels));
+  return response.body.empty() ? failed(503, "no memory for the profile\n") : response;
+}
+
+Response Endpoints::cumulative(const Request& request, const RequestTime& time, Profile (*take)(),
+                               bool is_of_allocator) {
+  const std::optional<int64_t> seconds = request.number("seconds", 0);
+  if (!seconds || *seconds > settings_.max_seconds) {
+    return failed(400, "seconds= must be a number up to " + std::to_string(settings_.max_seconds) + "\n");
+  }
+  Profile profile = take();
+  if (*seconds > 0) {
+    if (!time.sleep(*seconds * kSecond)) {
+      return failed(503, "ended early\n");
+    }
+    profile = difference(profile, take());
+  }
+  if (!is_of_allocator && (wants_text(request) || request.path.starts_with("/pprof/"))) {
+    return plain_text(contention_text(profile));
+  }
+  return pprof(std::move(profile), request.path.substr(request.path.rfind('/') + 1), is_of_allocator);
+}
+
+Response Endpoints::heap(const Request& request, const RequestTime& time) {
+  if (wants_text(request)) {
+    return heap_legacy(request, time);
+  }
+  if (const std::string why = why_no_heap(); !why.empty()) {
+    return failed(501, why);
+  }
+  if (request.query.contains("seconds")) {
+    return failed(400, "the heap in use is a snapshot: seconds= is for allocs\n");
+  }
+  const std::lock_guard lock(mutex_);
+  return pprof(heap_profile(), "heap", true);
+}
+
+Response Endpoints::heap_legacy(const Request&, const RequestTime&) {
+  const std::string why = why_no_heap();
+  const std::lock_guard lock(mutex_);
+  return why.empty() ? plain_text(heap_text()) : failed(501, why);
+}
+
+Response Endpoints::allocations(const Request& request, const RequestTime& time) {
+  if (const std::string why = why_no_allocations(); !why.empty()) {
+    return failed(501, why);
+  }
+  return cumulative(request, time, &allocation_profile, true);
+}
+
+Response Endpoints::growth(const Request& request, const RequestTime& time) {
+  if (wants_text(request)) {
+    return growth_legacy(request, time);
+  }
+  if (!is_tcmalloc()) {
+    return failed(501, why_no_heap());
+  }
+  return cumulative(request, time, &growth_profile, true);
+}
+
+Response Endpoints::growth_legacy(const Request&, const RequestTime&) {
+  const std::lock_guard lock(mutex_);
+  return is_tcmalloc() ? plain_text(growth_text()) : failed(501, why_no_heap());
+}
+
+Response Endpoints::contention(const Request& request, const RequestTime& time) {
+  if (!are_locks_on()) {
+    return failed(501, are_lock_calls_ours()
+                           ? "lock waits are not counted: locks were left out at the start\n"
+                           : "lock waits are not seen: link or preload this library first\n");
+  }
+  return cumulative(request, time, &lock_profile, false);
+}
+
+Response Endpoints::contention_legacy(const Request& request, const RequestTime& time) {
+  return contention(request, time);
+}
+
+}  // namespace plimsoll::appprof

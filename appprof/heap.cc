@@ -1,0 +1,248 @@
+#include "appprof/heap.h"
+
+#include <dlfcn.h>
+#include <gperftools/malloc_extension.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+
+#include "appprof/own_code.h"
+#include "appprof/site_table.h"
+#include "appprof/thread_state.h"
+
+// Weak: the library works without tcmalloc, and says what is missing.
+extern "C" {
+__attribute__((weak)) MallocExtension* appprof_malloc_extension() __asm__("_ZN15MallocExtension8instanceEv");
+// FLAGS_tcmalloc_sample_parameter, which tcmalloc reads at each sample; 0: off. The environment sets it before main() alone.
+extern __attribute__((weak)) int64_t appprof_sample_parameter __asm__(
+    "_ZN61FLAG__namespace_do_not_use_directly_use_DECLARE_int64_instead31FLAGS_tcmalloc_sample_parameterE");
+}
+
+namespace plimsoll::appprof {
+namespace {
+
+constexpr size_t kFirstDistance = size_t{16} << 20;  // that tcmalloc draws for a thread while sampling is off
+constexpr size_t kLargestClass = size_t{256} << 10;
+
+constinit SiteTable g_allocations;
+constinit std::atomic<bool> g_allocations_on{false};
+constinit std::atomic<int64_t> g_allocations_began_ns{0};
+
+using RecordSlow = bool (*)(void*, size_t);
+constinit std::atomic<RecordSlow> g_record_slow{nullptr};
+
+constexpr const char* kRecordSlow = "_ZN8tcmalloc7Sampler20RecordAllocationSlowEm";
+
+}  // namespace
+
+// The countdown of this thread has run out, within malloc, before the allocation; no lock of tcmalloc is held.
+static void record_allocation(size_t bytes, uintptr_t caller) noexcept {
+  if (!g_allocations_on.load(std::memory_order_relaxed) || t_state.is_inside) {
+    return;
+  }
+  const Inside inside;
+  const auto period = static_cast<double>(appprof_sample_parameter);
+  const auto amount = static_cast<double>(bytes);
+  uintptr_t frames[kMaxFrames];
+  const size_t depth = take_stack(frames, kMaxFrames, caller);
+  const double weight = weight_of_sample(amount, period);
+  g_allocations.add({frames, depth}, current_labels(), weight, weight * amount);
+}
+
+static RecordSlow real_record_slow() noexcept {
+  RecordSlow real = g_record_slow.load(std::memory_order_relaxed);
+  if (real == nullptr) {
+    real = reinterpret_cast<RecordSlow>(::dlsym(RTLD_NEXT, kRecordSlow));
+    g_record_slow.store(real, std::memory_order_relaxed);
+  }
+  return real;
+}
+
+// tcmalloc::Sampler::RecordAllocationSlow(size_t): false: a sample. Weak, so that a static tcmalloc keeps its own.
+extern "C" __attribute__((weak, visibility("default"), noinline)) bool appprof_record_slow(
+    void* sampler, size_t bytes) noexcept __asm__("_ZN8tcmalloc7Sampler20RecordAllocationSlowEm");
+bool appprof_record_slow(void* sampler, size_t bytes) noexcept {
+  const RecordSlow real = real_record_slow();
+  if (real == nullptr || real(sampler, bytes)) {
+    return true;
+  }
+  record_allocation(bytes, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+  return false;
+}
+
+// GetStackTrace(void**, int, int): return addresses, without the innermost `skip`.
+extern "C" __attribute__((weak, visibility("default"), noinline)) int appprof_get_stack_trace(
+    void** result, int max_depth, int skip) noexcept __asm__("_Z13GetStackTracePPvii");
+int appprof_get_stack_trace(void** result, int max_depth, int skip) noexcept {
+  if (max_depth <= 0) {
+    return 0;
+  }
+  uintptr_t frames[kMaxFrames];
+  const auto dropped = static_cast<size_t>(skip < 0 ? 0 : skip);
+  const size_t depth =
+      take_stack(frames, kMaxFrames, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+  int kept = 0;
+  for (size_t i = dropped; i < depth && kept < max_depth; ++i) {
+    result[kept++] = reinterpret_cast<void*>(frames[i]);
+  }
+  return kept;
+}
+
+bool is_tcmalloc() noexcept {
+  if (&appprof_malloc_extension == nullptr || &appprof_sample_parameter == nullptr) {
+    return false;
+  }
+  void* volatile block = std::malloc(1);
+  const bool is_owned = appprof_malloc_extension()->GetOwnership(block) == MallocExtension::kOwned;
+  std::free(block);
+  return is_owned;
+}
+
+std::string why_no_heap() {
+  if (!is_tcmalloc()) {
+    return "tcmalloc is not the allocator of this process: link gperftools' libtcmalloc, or preload it too\n";
+  }
+  if (appprof_sample_parameter <= 0) {
+    return "tcmalloc takes no samples: the heap was left out at the start, and TCMALLOC_SAMPLE_PARAMETER is "
+           "not "
+           "set\n";
+  }
+  return {};
+}
+
+std::string why_no_allocations() {
+  std::string why = why_no_heap();
+  if (why.empty() && (!is_replaced_here(kRecordSlow) || real_record_slow() == nullptr)) {
+    why = "tcmalloc's samples are not seen: this library must be linked or preloaded before libtcmalloc.so\n";
+  }
+  return why;
+}
+
+std::string start_heap(uint64_t period_bytes) {
+  if (!is_tcmalloc()) {
+    return why_no_heap();
+  }
+  if (!g_allocations.allocate()) {
+    return "allocations are not counted: no memory for the table of sites";
+  }
+  if (appprof_sample_parameter <= 0) {
+    appprof_sample_parameter = static_cast<int64_t>(period_bytes);
+    // An allocation over the distance of before draws a new one. It is never touched: addresses, and no memory.
+    void* volatile block = std::malloc(kFirstDistance + 1);
+    std::free(block);
+  }
+  int64_t never = 0;
+  g_allocations_began_ns.compare_exchange_strong(never, unix_time_ns());
+  g_allocations_on.store(true, std::memory_order_release);
+  return why_no_allocations();
+}
+
+// tcmalloc goes on with its samples: those of blocks in use would be missing after the next start.
+void stop_heap() noexcept {
+  g_allocations_on.store(false, std::memory_order_release);
+}
+
+void reset_heap_in_child() noexcept {
+  stop_heap();
+  g_allocations.clear_in_child();
+  g_allocations_began_ns.store(0);
+}
+
+namespace {
+
+// Entries of tcmalloc's arrays: count, size, depth, stack; ended by a count of 0.
+template <typename Visit>
+void for_each_entry(void** entries, Visit visit) {
+  const auto word = [](const void* entry) { return reinterpret_cast<uintptr_t>(entry); };
+  for (void** at = entries; at != nullptr && word(at[0]) != 0; at += 3 + word(at[2])) {
+    visit(word(at[0]), word(at[1]), std::span<void*>(at + 3, word(at[2])));
+  }
+}
+
+Sample sample_of(std::span<void*> stack, double count, double bytes) {
+  Sample sample;
+  for (const void* frame : stack) {
+    sample.stack.push_back(reinterpret_cast<uintptr_t>(frame));
+  }
+  sample.values = {count, bytes};
+  return sample;
+}
+
+}  // namespace
+
+Profile heap_profile() {
+  Profile profile;
+  profile.types = {{"inuse_objects", "count"}, {"inuse_space", "bytes"}};
+  profile.period_type = {"space", "bytes"};
+  profile.time_ns = unix_time_ns();
+  int period = 0;
+  MallocExtension& tcmalloc = *appprof_malloc_extension();
+  const std::unique_ptr<void*[]> entries(tcmalloc.ReadStackTraces(&period));
+  profile.period = period;
+  for_each_entry(entries.get(), [&](uintptr_t count, uintptr_t bytes, std::span<void*> stack) {
+    const auto size = static_cast<double>(bytes) / static_cast<double>(count);
+    // tcmalloc draws by the size that it rounds a small block up to, and remembers the size that was asked for.
+    const auto asked = static_cast<size_t>(size);
+    const size_t drawn = asked <= kLargestClass ? tcmalloc.GetEstimatedAllocatedSize(asked) : asked;
+    const double weight = period > 0 ? weight_of_sample(static_cast<double>(drawn), period) : 1;
+    profile.samples.push_back(
+        sample_of(stack, weight * static_cast<double>(count), weight * static_cast<double>(bytes)));
+  });
+  merge_equal(profile);
+  return profile;
+}
+
+Profile allocation_profile() {
+  Profile profile;
+  profile.types = {{"alloc_objects", "count"}, {"alloc_space", "bytes"}};
+  profile.period_type = {"space", "bytes"};
+  profile.period = appprof_sample_parameter;
+  profile.time_ns = unix_time_ns();
+  profile.duration_ns = profile.time_ns - g_allocations_began_ns.load();
+  const auto values_of = [](const SiteTable::Sums& sums) {
+    return std::array<double, 2>{static_cast<double>(sums.count) / static_cast<double>(SiteTable::kOne),
+                                 static_cast<double>(sums.amount)};
+  };
+  g_allocations.for_each(
+      [&](std::span<const uintptr_t> frames, uint32_t labels, const SiteTable::Sums& sums) {
+        Sample& sample = profile.samples.emplace_back();
+        sample.stack.assign(frames.begin(), frames.end());
+        sample.labels = labels_of(labels);
+        sample.values = values_of(sums);
+      });
+  if (const SiteTable::Sums lost = g_allocations.overflow(); lost.count > 0) {
+    Sample& sample = profile.samples.emplace_back();
+    sample.stand_in = "[sites beyond the table]";
+    sample.values = values_of(lost);
+  }
+  return profile;
+}
+
+Profile growth_profile() {
+  Profile profile;
+  profile.types = {{"growth_objects", "count"}, {"growth_space", "bytes"}};
+  profile.period_type = {"space", "bytes"};
+  profile.period = 1;
+  profile.time_ns = unix_time_ns();
+  const std::unique_ptr<void*[]> entries(appprof_malloc_extension()->ReadHeapGrowthStackTraces());
+  for_each_entry(entries.get(), [&](uintptr_t count, uintptr_t bytes, std::span<void*> stack) {
+    profile.samples.push_back(sample_of(stack, static_cast<double>(count), static_cast<double>(bytes)));
+  });
+  merge_equal(profile);
+  return profile;
+}
+
+std::string heap_text() {
+  std::string text;
+  appprof_malloc_extension()->GetHeapSample(&text);
+  return text;
+}
+
+std::string growth_text() {
+  std::string text;
+  appprof_malloc_extension()->GetHeapGrowthStacks(&text);
+  return text;
+}
+
+}  // namespace plimsoll::appprof

@@ -1,0 +1,42 @@
+// Heap in use, allocations and growth, from tcmalloc's own sampling.
+//
+// tcmalloc takes an allocation of k bytes as a sample with p = 1 - exp(-k / period): a countdown per thread, and when that runs
+// out a call of tcmalloc::Sampler::RecordAllocationSlow. That call is replaced here: the same samples are also summed by stack,
+// never forgotten, which makes the profile of all allocations without a hook in each. GetStackTrace, by which tcmalloc takes the
+// stack of a sample that stays in use, is replaced by take_stack(), which takes no lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "appprof/profile.h"
+
+namespace plimsoll::appprof {
+
+// Whether tcmalloc is the allocator of this process.
+bool is_tcmalloc() noexcept;
+
+// Turns sampling on: TCMALLOC_SAMPLE_PARAMETER where that is set, else `period_bytes`. Returns what does not work; empty: all.
+// A thread that has allocated before goes on without samples for up to 16 MiB; for the calling thread that is cut short.
+std::string start_heap(uint64_t period_bytes);
+void stop_heap() noexcept;
+// In a child that has just been forked, as reset_locks_in_child().
+void reset_heap_in_child() noexcept;
+
+// Why there is none, else empty.
+std::string why_no_heap();
+std::string why_no_allocations();
+
+// inuse_objects/count, inuse_space/bytes: a snapshot.
+Profile heap_profile();
+// alloc_objects/count, alloc_space/bytes since the first start. Bytes as tcmalloc rounds them up.
+Profile allocation_profile();
+// growth_objects/count, growth_space/bytes: where tcmalloc took memory from the system, each time counted.
+Profile growth_profile();
+
+// As tcmalloc writes them, with the process's mappings.
+std::string heap_text();
+std::string growth_text();
+
+}  // namespace plimsoll::appprof

@@ -1,0 +1,48 @@
+// One HTTP/1.1 request, and the answer to it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace plimsoll::appprof {
+
+struct Request {
+  std::string method;
+  std::string path;
+  std::map<std::string, std::string> query;
+  std::map<std::string, std::string> headers;  // names in lower case
+  std::string body;
+
+  // The number of a query parameter; `absent` without one, nothing where it is no number of at most nine digits.
+  std::optional<int64_t> number(const std::string& name, int64_t absent) const;
+  std::string header(const std::string& name) const;
+};
+
+struct Response {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+  std::map<std::string, std::string> headers;
+};
+
+// Of at most nine digits.
+std::optional<int64_t> parse_number(std::string_view text);
+
+// Lines up to the empty one; nothing where malformed.
+std::optional<Request> parse_head(std::string_view head);
+
+// With `Connection: close`.
+std::string write_response(const Response& response);
+
+// "127.0.0.1:6070", "[::1]:0" or "unix:/path".
+struct ListenAddress {
+  std::string host;  // a numeric address; empty: a Unix socket
+  int port = 0;
+  std::string path;
+  bool is_loopback = false;
+};
+std::optional<ListenAddress> parse_listen_address(const std::string& text);
+
+}  // namespace plimsoll::appprof

@@ -1,0 +1,35 @@
+// Waits for locks, sampled in proportion to their length.
+//
+// pthread_mutex_lock and its like are replaced (lock_calls.cc): while sampling is on, a call first tries the lock, and only where
+// another thread has it takes the time of the wait. Of the waits, a Poisson process over the waited nanoseconds chooses samples:
+// a wait of w ns is one with p = 1 - exp(-w / period), and stands for 1/p waits and w/p ns at its stack and labels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "appprof/profile.h"
+
+namespace plimsoll::appprof {
+
+// Returns what keeps it from working; empty: nothing. Once started, counts go on from where they were.
+std::string start_locks(uint64_t period_ns);
+void stop_locks() noexcept;
+bool are_locks_on() noexcept;
+// In a child that has just been forked: off, and nothing counted, so that what the parent counted is not counted twice.
+void reset_locks_in_child() noexcept;
+
+// A wait of the calling thread, which has or had the lock now; `caller` is the return address of the call. No lock of ours, no
+// allocation.
+void record_wait(int64_t wait_ns, uintptr_t caller) noexcept;
+
+// All since the first start: contentions/count, delay/nanoseconds.
+Profile lock_profile();
+
+// `--- contention:` text of such a profile.
+std::string contention_text(const Profile& profile);
+
+// Whether calls of the application arrive here: false where another library stands before this one.
+bool are_lock_calls_ours() noexcept;
+
+}  // namespace plimsoll::appprof

@@ -1,0 +1,67 @@
+#include "appprof/profile.h"
+
+#include <time.h>
+
+#include <map>
+#include <tuple>
+
+namespace plimsoll::appprof {
+namespace {
+
+using Key = std::tuple<std::vector<uintptr_t>, Labels, std::string, bool>;
+
+Key key_of(const Sample& sample) {
+  return {sample.stack, sample.labels, sample.stand_in, sample.is_leaf_exact};
+}
+
+int64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+void merge_equal(Profile& profile) {
+  std::map<Key, size_t> places;
+  std::vector<Sample> merged;
+  for (Sample& sample : profile.samples) {
+    const auto [place, is_new] = places.try_emplace(key_of(sample), merged.size());
+    if (is_new) {
+      merged.push_back(std::move(sample));
+    } else {
+      merged[place->second].values[0] += sample.values[0];
+      merged[place->second].values[1] += sample.values[1];
+    }
+  }
+  profile.samples = std::move(merged);
+}
+
+Profile difference(const Profile& earlier, Profile later) {
+  std::map<Key, std::array<double, 2>> before;
+  for (const Sample& sample : earlier.samples) {
+    before[key_of(sample)] = sample.values;
+  }
+  std::vector<Sample> changed;
+  for (Sample& sample : later.samples) {
+    if (const auto found = before.find(key_of(sample)); found != before.end()) {
+      sample.values[0] -= found->second[0];
+      sample.values[1] -= found->second[1];
+    }
+    if (sample.values[0] > 0 || sample.values[1] > 0) {
+      changed.push_back(std::move(sample));
+    }
+  }
+  later.samples = std::move(changed);
+  later.duration_ns = later.time_ns - earlier.time_ns;
+  return later;
+}
+
+int64_t unix_time_ns() {
+  return clock_ns(CLOCK_REALTIME);
+}
+int64_t monotonic_ns() {
+  return clock_ns(CLOCK_MONOTONIC);
+}
+
+}  // namespace plimsoll::appprof

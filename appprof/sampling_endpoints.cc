@@ -1,0 +1,134 @@
+// Endpoints that sample while they wait, and those that describe the process.
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "appprof/cpu.h"
+#include "appprof/endpoint_answers.h"
+#include "appprof/endpoints.h"
+#include "appprof/mappings.h"
+#include "appprof/symbols.h"
+#include "appprof/thread_sampler.h"
+
+namespace plimsoll::appprof {
+
+Response Endpoints::cpu(const Request& request, const RequestTime& time) {
+  return cpu_profile(request, time, false);
+}
+Response Endpoints::cpu_legacy(const Request& request, const RequestTime& time) {
+  return cpu_profile(request, time, true);
+}
+
+Response Endpoints::cpu_profile(const Request& request, const RequestTime& time, bool is_legacy) {
+  const std::optional<int64_t> seconds =
+      request.number("seconds", std::min<int64_t>(30, settings_.max_seconds));
+  if (!seconds || *seconds < 1 || *seconds > settings_.max_seconds) {
+    return failed(400, "seconds= must be a number from 1 to " + std::to_string(settings_.max_seconds) + "\n");
+  }
+  const Exclusive exclusive(is_sampling_);
+  if (!exclusive) {
+    return too_many(kBusy);
+  }
+  std::string written;
+  bool is_whole = false;
+  const int64_t began_ns = monotonic_ns();
+  const std::string why = take_cpu_profile([&] { is_whole = time.sleep(*seconds * kSecond); }, written);
+  if (!why.empty()) {
+    return failed(501, why);
+  }
+  if (!is_whole) {
+    return failed(503, "ended early\n");
+  }
+  if (is_legacy) {
+    Response response = plain_text(std::move(written));
+    response.content_type = "application/octet-stream";
+    return response;
+  }
+  Profile profile = parse_cpu_profile(written);
+  profile.duration_ns = monotonic_ns() - began_ns;
+  return pprof(std::move(profile), "profile", false);
+}
+
+Response Endpoints::wall(const Request& request, const RequestTime& time) {
+  const std::optional<int64_t> seconds =
+      request.number("seconds", std::min<int64_t>(10, settings_.max_seconds));
+  if (!seconds || *seconds < 1 || *seconds > settings_.max_seconds) {
+    return failed(400, "seconds= must be a number from 1 to " + std::to_string(settings_.max_seconds) + "\n");
+  }
+  const Exclusive exclusive(is_sampling_);
+  if (!exclusive) {
+    return too_many(kBusy);
+  }
+  ThreadSamplerOptions options;
+  options.is_own = settings_.is_own_thread;
+  const int64_t until_ns = monotonic_ns() + *seconds * kSecond;
+  bool is_whole = true;
+  std::string why;
+  Profile profile = take_wall_profile(
+      options,
+      [&](int64_t ns) {
+        const int64_t left_ns = until_ns - monotonic_ns();
+        is_whole = time.sleep(std::clamp<int64_t>(left_ns, 0, ns));
+        return is_whole && left_ns > ns;
+      },
+      why);
+  if (!why.empty()) {
+    return failed(501, why);
+  }
+  return is_whole ? pprof(std::move(profile), "wall", false) : failed(503, "ended early\n");
+}
+
+Response Endpoints::threads(const Request& request, const RequestTime&) {
+  if (wants_text(request)) {
+    std::ostringstream text;
+    for (const ThreadInfo& thread : list_threads()) {
+      text << thread.id << " " << thread.state << " " << thread.name << "\n";
+    }
+    return plain_text(text.str());
+  }
+  const Exclusive exclusive(is_sampling_);
+  if (!exclusive) {
+    return too_many(kBusy);
+  }
+  ThreadSamplerOptions options;
+  options.is_own = settings_.is_own_thread;
+  std::string why;
+  Profile profile = take_thread_profile(options, why);
+  return why.empty() ? pprof(std::move(profile), "threads", false) : failed(501, why);
+}
+
+Response Endpoints::command_line(const Request& request, const RequestTime&) {
+  std::string text = read_file("/proc/self/cmdline");
+  if (text.ends_with('\0')) {
+    text.pop_back();
+  }
+  if (request.path.starts_with("/pprof/")) {
+    std::ranges::replace(text, '\0', '\n');  // gperftools' way; Go's has the zeros
+    text += "\n";
+  }
+  return plain_text(text);
+}
+
+// "0x1234+0x5678" as body or query; "0x1234\tname" a line. Without any: how many names there are, as a yes.
+Response Endpoints::symbol(const Request& request, const RequestTime&) {
+  std::string asked = request.body;
+  if (request.method == "GET" && !request.query.empty()) {
+    asked = request.query.begin()->first;
+  }
+  if (asked.empty()) {
+    return plain_text("num_symbols: 1\n");
+  }
+  const CodeMap code = CodeMap::read();
+  SymbolSource source(code);
+  std::istringstream addresses(asked);
+  std::ostringstream text;
+  for (std::string address; std::getline(addresses, address, '+');) {
+    const std::string name = source.name_at(std::strtoull(address.c_str(), nullptr, 16));
+    if (!name.empty()) {
+      text << address << "\t" << name << "\n";
+    }
+  }
+  return plain_text(text.str());
+}
+
+}  // namespace plimsoll::appprof
