@@ -35,3 +35,24 @@ grep -qxF "ExecStart=$prefix/bin/plimsolld --config /etc/plimsoll/daemon.toml" "
   die "the unit does not start $prefix/bin/plimsolld"
 [[ -f $prefix/share/plimsoll/server.example.toml && -f $prefix/share/plimsoll/daemon.example.toml ]] ||
   die "the examples of the configurations are missing"
+# A program that finds the library by pkg-config alone, in C, starts and names its address.
+cat >"$prefix/served.c" <<'C'
+#include <appprof/appprof_c.h>
+#include <stdio.h>
+int main(void) {
+  plimsoll_appprof_options options = {sizeof options};
+  char text[512];
+  options.listen = "127.0.0.1:0";
+  if (plimsoll_appprof_start(&options, text, sizeof text) != 0) return puts(text), 1;
+  plimsoll_appprof_address(text, sizeof text);
+  plimsoll_appprof_stop();
+  return puts(text) < 0;
+}
+C
+folder=$(dirname "$(find "$prefix" -name plimsoll_appprof.pc)")
+[[ -f $folder/plimsoll_appprof.pc ]] || die "there is no plimsoll_appprof.pc"
+# shellcheck disable=SC2046  # several flags
+PKG_CONFIG_PATH=$folder cc -o "$prefix/served" "$prefix/served.c" \
+  $(PKG_CONFIG_PATH=$folder pkg-config --define-variable=prefix="$prefix" --cflags --libs plimsoll_appprof) ||
+  die "a C program does not link with plimsoll_appprof"
+LD_LIBRARY_PATH=$folder/.. "$prefix/served" | grep -q '^http://127.0.0.1:' || die "a C program does not serve profiles"

@@ -5,9 +5,9 @@
 # server, the daemon and what merges segments at random moments, a thousand times, and the one that stops the store at every change of
 # its files; 100,000 random addresses of each of many
 # binaries, looked up by us and by llvm-symbolizer; a server with an address space of 2 GiB under everything hostile at once, and each
-# fuzz test with a limit of memory; and the checks that .ci/run leaves out: computing tests under AddressSanitizer, clang-tidy over all
+# fuzz test with a limit of memory; programs that profile themselves under forks, signals and much else for ten minutes each; and the checks that .ci/run leaves out: computing tests under AddressSanitizer, clang-tidy over all
 # sources. --minutes N is how long each fuzz test runs (10 unless said), and the server is under attack (30 unless said); --fuzz-only,
-# --store-only, --crashes-only, --symbols-only, --hostile-only and --checks-only leave out all else, and --only NAME, which may be
+# --store-only, --crashes-only, --symbols-only, --hostile-only, --appprof-only and --checks-only leave out all else, and --only NAME, which may be
 # repeated, all but that test (a fuzz test, or one of those of the part that is left).
 # Prints one dated line for each run, which build/logs/soak.txt keeps.
 set -euo pipefail
@@ -15,7 +15,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 minutes=
-parts=(fuzz store crashes symbols hostile checks)
+parts=(fuzz store crashes symbols hostile appprof checks)
 only=()
 while (($#)); do
   case $1 in
@@ -24,7 +24,7 @@ while (($#)); do
       minutes=$2
       shift 2
       ;;
-    --fuzz-only | --store-only | --crashes-only | --symbols-only | --hostile-only | --checks-only)
+    --fuzz-only | --store-only | --crashes-only | --symbols-only | --hostile-only | --appprof-only | --checks-only)
       part=${1#--}
       parts=("${part%-only}")
       shift
@@ -34,7 +34,7 @@ while (($#)); do
       only+=("$2")
       shift 2
       ;;
-    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --store-only, --crashes-only, --symbols-only, --hostile-only, --checks-only and --only NAME" ;;
+    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --store-only, --crashes-only, --symbols-only, --hostile-only, --appprof-only, --checks-only and --only NAME" ;;
   esac
 done
 
@@ -322,6 +322,18 @@ soak_all_hostile() {
   note "${#wanted[@]} fuzz tests passed within 1 GiB each"
 }
 
+# Two hundred runs of known allocations and lock waits, and ten minutes of torture, linked and preloaded.
+soak_all_appprof() {
+  local log=$LOG_DIR/soak-appprof.log
+  step "build appprof tests" cmake --build build --target appprof_accuracy_test appprof_e2e_test
+  if ! PLIMSOLL_TEST_APPPROF_RUNS=200 build/bin/appprof_accuracy_test >"$log" 2>&1 ||
+    ! PLIMSOLL_TEST_APPPROF_SECONDS=600 build/bin/appprof_e2e_test --gtest_filter='*Torture*' >>"$log" 2>&1; then
+    note "appprof failed"
+    die "appprof failed: $(reason_in "$log") (log: $log)"
+  fi
+  note "appprof passed: $(grep -E '^(forks|threads|fetches) ' "$log" | paste -sd ' ')"
+}
+
 # What .ci/run leaves out.
 soak_all_checks() {
   local log=$LOG_DIR/soak-checks.log summary
@@ -345,5 +357,6 @@ step "configure release" cmake --preset release
 ! has_part store || soak_all_store
 ! has_part crashes || soak_all_crashes
 ! has_part symbols || soak_all_symbols
+! has_part appprof || soak_all_appprof
 ! has_part hostile || soak_all_hostile
 ! has_part checks || soak_all_checks

@@ -10,7 +10,7 @@ namespace {
 
 // More in a soak.
 int runs() {
-  const char* text = std::getenv("PLIMSOLL_APPPROF_RUNS");
+  const char* text = std::getenv("PLIMSOLL_TEST_APPPROF_RUNS");
   return text == nullptr ? 60 : std::atoi(text);
 }
 

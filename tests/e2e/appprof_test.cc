@@ -1,0 +1,344 @@
+// Programs that serve profiles of themselves (appprof/), linked and preloaded, fetched by pprof, google-pprof and plimsolld. Needs
+// no privileges beyond one's own processes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+#include <thread>
+
+#include "http/client.h"
+#include "tests/e2e/fleet.h"
+#include "tests/e2e/program.h"
+#include "tests/eventually.h"
+#include "tests/places.h"
+
+namespace plimsoll::testing::appprof_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr double kMiB = 1 << 20;
+constexpr double kPeriod = 65'536;  // of appprof_load
+
+std::string library() {
+  return built_file("libplimsoll_appprof.so");
+}
+
+struct Answer {
+  int status = 0;
+  std::string body;
+};
+
+// A program that serves, found by a line that it prints.
+class Serving {
+ public:
+  Serving(const std::vector<std::string>& argv, std::string url) : process_(argv), url_(std::move(url)) {}
+
+  Answer get(const std::string& path, const std::string& method = "GET", const std::string& body = {}) const {
+    const auto response = http::Client({.base_url = url_}).send(method, path, body);
+    return response ? Answer{static_cast<int>(response->status), response->body} : Answer{};
+  }
+  std::string url(const std::string& path) const { return url_ + path; }
+  const Background& process() const { return process_; }
+  void set_url(const std::string& url) { url_ = url; }
+
+  // The word after another one on standard error.
+  std::string word_after(const std::string& name) const {
+    std::istringstream text(process_.err());
+    for (std::string word; text >> word;) {
+      if (word == name) {
+        text >> word;
+        return word;
+      }
+    }
+    return {};
+  }
+
+ private:
+  Background process_;
+  std::string url_;
+};
+
+std::unique_ptr<Serving> start_load() {
+  auto load = std::make_unique<Serving>(std::vector<std::string>{"appprof_load", "127.0.0.1:0"}, "");
+  EXPECT_TRUE(eventually([&] { return load->process().err().find("ready") != std::string::npos; }));
+  load->set_url(load->word_after("address"));
+  return load;
+}
+
+// "NAME=VALUE" for env(1): a program with the library, and perhaps more, before it.
+std::vector<std::string> preloaded(const std::vector<std::string>& variables,
+                                   const std::vector<std::string>& argv, const std::string& more = {}) {
+  std::vector<std::string> command = {"/usr/bin/env", "LD_PRELOAD=" + library() + more};
+  command.insert(command.end(), variables.begin(), variables.end());
+  command.insert(command.end(), argv.begin(), argv.end());
+  return command;
+}
+
+// Of the estimate of `bytes` in blocks of one size: each is a sample with p = 1 - exp(-block / period), and stands for 1/p.
+double standard_error(double bytes, double block) {
+  const double p = 1 - std::exp(-block / kPeriod);
+  return block * std::sqrt(bytes / block * (1 - p)) / p;
+}
+
+class Appprof : public ::testing::Test {
+ protected:
+  // Through plimsolld's scraper, into data of its own.
+  std::string scrape(const std::string& url) {
+    const std::string name = std::to_string(scraped_++);
+    const std::string file = folder_ / (name + ".profile");
+    const Finished scraped = run({"plimsolld", "--scrape", url, "--output", file});
+    EXPECT_EQ(scraped.status, 0) << scraped.err;
+    EXPECT_THAT(scraped.out, Not(HasSubstr("note:")));
+    const Finished imported = run({"plimsoll", "import", "--data", folder_ / name, "--symbol-root",
+                                   built_file(), "--symbol-root", "/usr", file});
+    EXPECT_EQ(imported.status, 0) << imported.err;
+    return folder_ / name;
+  }
+
+  static double sum_of(const std::string& data_dir, const std::string& event, const std::string& function,
+                       const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {
+        "--data", data_dir, "--event", event, "--where", "function=~" + function, "--by", "app"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    double sum = 0;
+    for (const auto& [app, value] : self_of(top(arguments))) {
+      sum += value;
+    }
+    return sum;
+  }
+
+  TemporaryFolder folder_;
+
+ private:
+  int scraped_ = 0;
+};
+
+TEST_F(Appprof, TheHeapHasItsSitesWithinTheMarginOfSampling) {
+  const auto load = start_load();
+  const std::string data = scrape(load->url("/debug/pprof/heap"));
+  for (const auto& [function, bytes, block] :
+       std::vector<std::tuple<std::string, double, double>>{{"^hold_tiny_blocks", 4 * kMiB, 16},
+                                                            {"^hold_small_blocks", 16 * kMiB, 1024},
+                                                            {"^hold_large_blocks", 64 * kMiB, 65'536},
+                                                            {"^hold_huge_block", 64 * kMiB, 64 * kMiB}}) {
+    const double error = standard_error(bytes, block);
+    // One in 3.5 million runs is off by more than five standard errors.
+    EXPECT_NEAR(sum_of(data, "heap-inuse-bytes", function), bytes, 5 * error + 1) << function;
+    EXPECT_NEAR(sum_of(data, "heap-inuse-objects", function), bytes / block, 5 * error / block + 1)
+        << function;
+  }
+  EXPECT_EQ(sum_of(data, "heap-inuse-bytes", "^allocate_and_free"), 0);
+  EXPECT_NEAR(sum_of(data, "heap-inuse-bytes", "^hold_large_blocks", {"--where", "label:revision=42"}),
+              64 * kMiB, 5 * standard_error(64 * kMiB, 65'536));
+}
+
+TEST_F(Appprof, AllocationsIncludeWhatIsFreed) {
+  const auto load = start_load();
+  const std::string data = scrape(load->url("/debug/pprof/allocs"));
+  EXPECT_NEAR(sum_of(data, "heap-alloc-bytes", "^allocate_and_free"), 64 * kMiB,
+              5 * standard_error(64 * kMiB, 4096));
+  EXPECT_NEAR(sum_of(data, "heap-alloc-objects", "^allocate_and_free"), 16'384,
+              5 * standard_error(64 * kMiB, 4096) / 4096);
+  EXPECT_NEAR(sum_of(data, "heap-alloc-bytes", "^hold_small_blocks"), 16 * kMiB,
+              5 * standard_error(16 * kMiB, 1024));
+  EXPECT_GT(sum_of(scrape(load->url("/debug/pprof/growth")), "heap-growth-bytes", "^hold_huge_block"),
+            60 * kMiB);
+}
+
+TEST_F(Appprof, LockWaitsAreThoseThatTheProgramMeasured) {
+  const auto load = start_load();
+  const std::string data = scrape(load->url("/debug/pprof/contention"));
+  const double measured_ns = std::stod(load->word_after("lock_wait_ns"));
+  EXPECT_EQ(sum_of(data, "lock-contentions", "^wait_for_mutex"), 10);
+  // The program's clock starts before the call and stops after it.
+  EXPECT_LE(sum_of(data, "lock-wait-ns", "^wait_for_mutex"), measured_ns);
+  EXPECT_GE(sum_of(data, "lock-wait-ns", "^wait_for_mutex"), measured_ns / 2);
+  EXPECT_EQ(sum_of(data, "lock-contentions", "^wait_for_rwlock"), 5);
+  EXPECT_EQ(sum_of(data, "lock-contentions", "^wait_for_rwlock", {"--where", "label:request=store"}), 5);
+  const std::string text = scrape(load->url("/pprof/contention"));
+  EXPECT_EQ(sum_of(text, "lock-contentions", "^wait_for_mutex"), 10);
+  EXPECT_EQ(sum_of(scrape(load->url("/debug/pprof/mutex")), "lock-contentions", "^wait_for_rwlock"), 5);
+  EXPECT_EQ(load->get("/debug/pprof/contention?seconds=1").status, 200);
+}
+
+TEST_F(Appprof, WallTimeHasBlockedThreadsWithTheirLabelsAndCpuHasNot) {
+  const auto load = start_load();
+  const std::string wall = scrape(load->url("/debug/pprof/wall?seconds=2"));
+  const double blocked = sum_of(wall, "wall", "^block_forever");
+  const double burning = sum_of(wall, "wall", "^burn_cpu");
+  // Three threads live, one after the other is asked.
+  EXPECT_NEAR(blocked / burning, 1, 0.2);
+  EXPECT_EQ(sum_of(wall, "wall", "^block_forever",
+                   {"--where", "label:request=search", "--where", "label:tenant=gold"}),
+            blocked);
+  EXPECT_EQ(sum_of(wall, "wall", "^burn_cpu", {"--where", "label:request=search"}), 0);
+  const std::string cpu = scrape(load->url("/debug/pprof/profile?seconds=1"));
+  EXPECT_GT(sum_of(cpu, "cpu", "^burn_cpu"), 0);
+  EXPECT_EQ(sum_of(cpu, "cpu", "^block_forever"), 0);
+  const std::string threads = scrape(load->url("/debug/pprof/threads"));
+  EXPECT_EQ(sum_of(threads, "threads", "^block_forever"), 1);
+  EXPECT_THAT(load->get("/debug/pprof/threads?debug=1").body, HasSubstr(" S appprof_load"));
+}
+
+TEST_F(Appprof, GoToolPprofShowsTheSitesOfEachEndpoint) {
+  if (run({"/usr/bin/env", "go", "version"}).status != 0) {
+    GTEST_SKIP() << "go is not installed";
+  }
+  const auto load = start_load();
+  for (const auto& [path, function] :
+       std::vector<std::pair<std::string, std::string>>{{"/debug/pprof/heap", "hold_large_blocks"},
+                                                        {"/debug/pprof/allocs", "allocate_and_free"},
+                                                        {"/debug/pprof/growth", "hold_huge_block"},
+                                                        {"/debug/pprof/contention", "wait_for_mutex"},
+                                                        {"/debug/pprof/mutex", "wait_for_rwlock"},
+                                                        {"/debug/pprof/profile?seconds=1", "burn_cpu"},
+                                                        {"/debug/pprof/wall?seconds=1", "block_forever"},
+                                                        {"/debug/pprof/threads", "block_forever"},
+                                                        {"/pprof/heap", "hold_large_blocks"},
+                                                        {"/pprof/contention", "wait_for_mutex"}}) {
+    const Finished shown =
+        run({"/usr/bin/env", "HOME=" + folder_.path(), "PPROF_TMPDIR=" + folder_.path(), "go", "tool",
+             "pprof", "-top", "-nodecount=1000", "-nodefraction=0", load->url(path)});
+    EXPECT_EQ(shown.status, 0) << path << shown.err;
+    EXPECT_THAT(shown.out, HasSubstr(function)) << path << shown.err;
+  }
+}
+
+TEST_F(Appprof, GooglePprofShowsTheSitesOfEachEndpoint) {
+  if (::access("/usr/bin/google-pprof", X_OK) != 0) {
+    GTEST_SKIP() << "google-pprof is not installed";
+  }
+  const auto load = start_load();
+  for (const auto& [path, function] :
+       std::vector<std::pair<std::string, std::string>>{{"/pprof/heap", "hold_large_blocks"},
+                                                        {"/pprof/growth", "hold_huge_block"},
+                                                        {"/pprof/contention", "wait_for_mutex"},
+                                                        {"/pprof/profile?seconds=1", "burn_cpu"}}) {
+    // Without a program: names come from /pprof/symbol, and the program's path from /pprof/cmdline.
+    const Finished shown = run({"/usr/bin/env", "HOME=" + folder_.path(), "PPROF_TMPDIR=" + folder_.path(),
+                                "google-pprof", "--text", load->url(path)});
+    EXPECT_EQ(shown.status, 0) << path << shown.err;
+    EXPECT_THAT(shown.out, HasSubstr(function)) << path << shown.err;
+  }
+}
+
+TEST_F(Appprof, OneProfileThatSamplesAtATimeAndSoManyRequestsAMinute) {
+  const auto load = start_load();
+  Answer first;
+  std::thread other([&] { first = load->get("/debug/pprof/wall?seconds=3"); });
+  ASSERT_TRUE(eventually([&] {
+    const Answer second = load->get("/debug/pprof/profile?seconds=1");
+    return second.status == 429 && second.body.find("one at a time") != std::string::npos;
+  }));
+  other.join();
+  EXPECT_EQ(first.status, 200);
+  for (const char* path :
+       {"/debug/pprof/profile?seconds=0", "/debug/pprof/profile?seconds=61", "/debug/pprof/wall?seconds=x",
+        "/debug/pprof/heap?seconds=5", "/debug/pprof/allocs?seconds=-1"}) {
+    EXPECT_EQ(load->get(path).status, 400) << path;
+  }
+  EXPECT_EQ(load->get("/no/such/thing").status, 404);
+  EXPECT_EQ(load->get("/", "DELETE").status, 405);
+  EXPECT_THAT(load->get("/").body,
+              AllOf(HasSubstr("/debug/pprof/wall"), HasSubstr("label job: appprof_load")));
+  EXPECT_THAT(load->get("/debug/pprof/cmdline").body, ::testing::StartsWith(program("appprof_load")));
+  EXPECT_THAT(load->get("/pprof/symbol").body, HasSubstr("num_symbols: 1"));
+}
+
+TEST_F(Appprof, APreloadedProgramsLocksAndHeapAreThoseThatItMeasured) {
+  const std::string announcements = folder_.path();
+  const Serving heap_server(
+      preloaded({"PLIMSOLL_APPPROF_LISTEN=127.0.0.1:0", "PLIMSOLL_APPPROF_ANNOUNCE=1",
+                 "PLIMSOLL_APPPROF_DIR=" + announcements, "PLIMSOLL_APPPROF_LOCK_NS=1000",
+                 "PLIMSOLL_APPPROF_HEAP_BYTES=65536", "PLIMSOLL_APPPROF_LABELS=job=old"},
+                {program("heap_server")}),
+      "");
+  ASSERT_TRUE(eventually([&] { return heap_server.process().err().find("port ") != std::string::npos; }))
+      << heap_server.process().err();
+  const std::string path = announcements + "/" + std::to_string(heap_server.process().pid()) + ".json";
+  const std::string json = run({"/bin/cat", path}).out;
+  const size_t begin = json.find("http://");
+  ASSERT_NE(begin, std::string::npos) << json;
+  const std::string url = json.substr(begin, json.find('"', begin) - begin);
+  EXPECT_THAT(json,
+              AllOf(HasSubstr("\"allocs\""), HasSubstr("\"job\": \"old\""), HasSubstr("\"problems\": []")));
+  const std::string truth = http::Client({.base_url = "http://127.0.0.1:" + heap_server.word_after("port")})
+                                .send("GET", "/truth")
+                                ->body;
+  std::istringstream words(truth);
+  std::string word;
+  double ns = 0, count = 0;
+  words >> word >> ns >> word >> count;
+  const std::string locks = scrape(url + "/debug/pprof/contention");
+  EXPECT_EQ(sum_of(locks, "lock-contentions", "^wait_for_the_lock"), count);
+  EXPECT_LE(sum_of(locks, "lock-wait-ns", "^wait_for_the_lock"), ns);
+  EXPECT_GE(sum_of(locks, "lock-wait-ns", "^wait_for_the_lock"), ns / 2);
+  const std::string heap = scrape(url + "/debug/pprof/heap");
+  EXPECT_NEAR(sum_of(heap, "heap-inuse-bytes", "^allocate_large_blocks"), 64 * kMiB,
+              5 * standard_error(64 * kMiB, 65'536));
+  EXPECT_NEAR(sum_of(heap, "heap-inuse-bytes", "^allocate_small_blocks"), 16 * kMiB,
+              5 * standard_error(16 * kMiB, 1024));
+}
+
+TEST_F(Appprof, WithoutTcmallocTheRestIsServed) {
+  const std::string announcements = folder_.path();
+  const Serving sleeper(preloaded({"PLIMSOLL_APPPROF_ANNOUNCE=1", "PLIMSOLL_APPPROF_DIR=" + announcements},
+                                  {"/bin/sleep", "600"}),
+                        "");
+  const std::string path = announcements + "/" + std::to_string(sleeper.process().pid()) + ".json";
+  std::string json;
+  ASSERT_TRUE(eventually([&] {
+    json = run({"/bin/cat", path}).out;
+    return json.find("http://") != std::string::npos && json.ends_with("}\n");
+  })) << sleeper.process().err();
+  const size_t begin = json.find("http://");
+  const std::string url = json.substr(begin, json.find('"', begin) - begin);
+  const auto get = [&](const std::string& what) {
+    const auto response = http::Client({.base_url = url}).send("GET", what);
+    return response ? Answer{static_cast<int>(response->status), response->body} : Answer{};
+  };
+  EXPECT_EQ(get("/debug/pprof/heap").status, 501);
+  EXPECT_THAT(get("/debug/pprof/heap").body, HasSubstr("tcmalloc is not the allocator"));
+  EXPECT_THAT(get("/debug/pprof/allocs").body, HasSubstr("tcmalloc is not the allocator"));
+  EXPECT_EQ(get("/debug/pprof/contention").status, 200);
+  EXPECT_EQ(get("/debug/pprof/threads").status, 200);
+  EXPECT_THAT(json, HasSubstr("tcmalloc is not the allocator"));
+}
+
+std::string torture_seconds() {
+  const char* text = std::getenv("PLIMSOLL_TEST_APPPROF_SECONDS");
+  return text == nullptr ? "6" : text;
+}
+
+std::vector<std::string> torture(const std::string& name, const std::string& socket) {
+  return {program(name),
+          torture_seconds(),
+          socket,
+          built_file("library_storm_libraries/left.so"),
+          built_file("library_storm_libraries/right.so"),
+          "/usr/lib/x86_64-linux-gnu/libbz2.so.1.0"};
+}
+
+TEST_F(Appprof, TortureOfALinkedProgramHangsAndFailsNowhere) {
+  const Finished done = run(torture("appprof_torture", folder_ / "s"));
+  EXPECT_EQ(done.status, 0) << done.out << done.err;
+  std::cout << done.out;
+}
+
+TEST_F(Appprof, TortureOfAPreloadedProgramHangsAndFailsNowhere) {
+  const Finished done =
+      run(preloaded({"PLIMSOLL_APPPROF_LISTEN=unix:" + folder_ / "s", "PLIMSOLL_APPPROF_HEAP_BYTES=16384",
+                     "PLIMSOLL_APPPROF_LOCK_NS=1000", "PLIMSOLL_APPPROF_REQUESTS=100000"},
+                    torture("appprof_torture_plain", folder_ / "s"), ":libtcmalloc.so.4"));
+  EXPECT_EQ(done.status, 0) << done.out << done.err;
+  std::cout << done.out;
+}
+
+}  // namespace
+}  // namespace plimsoll::testing::appprof_test

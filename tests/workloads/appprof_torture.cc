@@ -1,0 +1,213 @@
+// Everything at once that has made profilers hang: processes that fork, libraries that come and go, signals, exceptions, threads
+// that live for a moment, contended locks and allocations, while all profiles are fetched.
+//
+// appprof_torture SECONDS SOCKET LIBRARY...: exits with 0 after the time, and prints what was done. Built twice: linked with
+// libplimsoll_appprof, and without, for LD_PRELOAD.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#ifdef APPPROF_LINKED
+#include "appprof/appprof.h"
+#endif
+
+namespace {
+
+std::atomic<bool> g_is_over{false};
+std::mutex g_mutex;
+pthread_rwlock_t g_rwlock = PTHREAD_RWLOCK_INITIALIZER;
+std::atomic<int> g_failed_children{0};
+
+struct Count {
+  const char* what;
+  std::atomic<long> times{0};
+};
+std::array<Count, 7> g_counts{
+    {{"forks"}, {"libraries"}, {"exceptions"}, {"threads"}, {"locks"}, {"fetches"}, {"signals"}}};
+enum { kForks, kLibraries, kExceptions, kThreads, kLocks, kFetches, kSignals };
+
+void work_on_the_heap() {
+  std::vector<std::unique_ptr<char[]>> blocks;
+  for (size_t bytes = 16; bytes < (size_t{1} << 20); bytes *= 2) {
+    blocks.push_back(std::unique_ptr<char[]>(new char[bytes]));
+  }
+}
+
+void lock_and_unlock() {
+#ifdef APPPROF_LINKED
+  const plimsoll::appprof::Label label("request", "lock");
+#endif
+  {
+    const std::lock_guard lock(g_mutex);
+    work_on_the_heap();
+  }
+  pthread_rwlock_wrlock(&g_rwlock);
+  pthread_rwlock_unlock(&g_rwlock);
+}
+
+void fork_once() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // As servers do that fork without exec: allocate, lock, throw. The mutex may be locked by a thread that is not here.
+    work_on_the_heap();
+    std::mutex own;
+    std::thread other([&own] { const std::lock_guard lock(own); });
+    other.join();
+    try {
+      throw std::runtime_error("in the child");
+    } catch (const std::exception&) {
+      ::_exit(0);
+    }
+  }
+  int status = 0;
+  if (child > 0 && ::waitpid(child, &status, 0) == child && status != 0) {
+    ++g_failed_children;
+  }
+}
+
+void load_once(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    if (void* library = ::dlopen(path.c_str(), RTLD_NOW)) {
+      ::dlclose(library);
+    }
+  }
+}
+
+[[gnu::noinline]] void throw_deep(int depth) {
+  const std::string text(64, 'x');
+  if (depth == 0) {
+    throw std::runtime_error(text);
+  }
+  throw_deep(depth - 1);
+}
+
+void throw_once() {
+  try {
+    throw_deep(20);
+  } catch (const std::exception&) {
+  }
+}
+
+void start_threads() {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 10; ++i) {
+    threads.emplace_back(lock_and_unlock);
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+}
+
+// 0 where nothing answered.
+int fetch(const std::string& socket_path, const std::string& target) {
+  sockaddr_un where{};
+  where.sun_family = AF_UNIX;
+  std::strncpy(where.sun_path, socket_path.c_str(), sizeof(where.sun_path) - 1);
+  const int connection = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::string answer;
+  if (::connect(connection, reinterpret_cast<const sockaddr*>(&where), sizeof(where)) == 0) {
+    const std::string request = "GET " + target + " HTTP/1.1\r\nHost: here\r\n\r\n";
+    ::send(connection, request.data(), request.size(), MSG_NOSIGNAL);
+    std::array<char, 4096> part{};
+    for (ssize_t size = 1; size != 0 && (size > 0 || errno == EINTR);) {
+      size = ::recv(connection, part.data(), part.size(), 0);
+      answer.append(part.data(), size > 0 ? static_cast<size_t>(size) : 0);
+    }
+  }
+  ::close(connection);
+  return answer.size() > 12 ? std::atoi(answer.c_str() + 9) : 0;
+}
+
+std::thread repeat(int count, const std::function<void()>& once) {
+  return std::thread([count, once] {
+    while (!g_is_over) {
+      once();
+      ++g_counts[static_cast<size_t>(count)].times;
+    }
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    return 2;
+  }
+  const std::string socket_path = argv[2];
+#ifdef APPPROF_LINKED
+  plimsoll::appprof::Options options;
+  options.listen = "unix:" + socket_path;
+  options.heap_period_bytes = 16'384;
+  options.lock_period_ns = 1000;
+  options.max_requests_per_minute = 100'000;
+  if (const auto started = plimsoll::appprof::start(options); !started) {
+    std::fprintf(stderr, "%s\n", started.error.c_str());
+    return 1;
+  }
+#endif
+  struct sigaction on_alarm{};
+  on_alarm.sa_handler = [](int) { ++g_counts[kSignals].times; };
+  on_alarm.sa_flags = SA_RESTART;
+  ::sigaction(SIGALRM, &on_alarm, nullptr);
+  const itimerval every{{0, 1000}, {0, 1000}};
+  ::setitimer(ITIMER_REAL, &every, nullptr);
+
+  const std::vector<std::string> libraries(argv + 3, argv + argc);
+  std::atomic<int> refused{0};
+  std::vector<std::thread> threads;
+  threads.push_back(repeat(kForks, fork_once));
+  threads.push_back(repeat(kLibraries, [&] { load_once(libraries); }));
+  threads.push_back(repeat(kExceptions, throw_once));
+  threads.push_back(repeat(kThreads, start_threads));
+  threads.push_back(repeat(kLocks, lock_and_unlock));
+  threads.push_back(repeat(kLocks, lock_and_unlock));
+  const std::array<const char*, 9> targets{"/debug/pprof/heap",
+                                           "/debug/pprof/allocs",
+                                           "/debug/pprof/growth",
+                                           "/debug/pprof/contention",
+                                           "/debug/pprof/wall?seconds=1",
+                                           "/debug/pprof/threads",
+                                           "/pprof/heap",
+                                           "/debug/pprof/profile?seconds=1",
+                                           "/debug/pprof/threads?debug=1"};
+  size_t next = 0;
+  threads.push_back(repeat(kFetches, [&] {
+    const int status = fetch(socket_path, targets[next++ % targets.size()]);
+    if (status != 200) {
+      std::fprintf(stderr, "%s: status %d\n", targets[(next - 1) % targets.size()], status);
+      ++refused;
+    }
+  }));
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(argv[1]));
+  while (std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  g_is_over = true;
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const Count& count : g_counts) {
+    std::printf("%s %ld\n", count.what, count.times.load());
+  }
+  std::printf("failed_children %d\nrefused %d\n", g_failed_children.load(), refused.load());
+  return g_failed_children == 0 && refused == 0 ? 0 : 1;
+}
