@@ -122,20 +122,22 @@ std::string read_file(const char* path) {
 CodeMap CodeMap::read() {
   CodeMap map;
   ::dl_iterate_phdr(&add_object, &map.objects_);
-  map.mappings_ = parse_maps(read_file("/proc/self/maps"));
   const std::string executable = executable_path();
   for (LoadedObject& object : map.objects_) {
     if (object.path.empty()) {
       object.path = executable;  // the main program has no name there
     }
   }
-  for (Mapping& mapping : map.mappings_) {
-    if (const LoadedObject* object = map.find_object(mapping.begin)) {
-      mapping.build_id = object->build_id;
+  const std::vector<Mapping> found = parse_maps(read_file("/proc/self/maps"));
+  for (const bool is_program : {true, false}) {
+    for (const Mapping& mapping : found) {
+      if ((mapping.path == executable) == is_program) {
+        const LoadedObject* object = map.find_object(mapping.begin);
+        map.mappings_.push_back(mapping);
+        map.mappings_.back().build_id = object == nullptr ? "" : object->build_id;
+      }
     }
   }
-  std::stable_partition(map.mappings_.begin(), map.mappings_.end(),
-                        [&](const Mapping& mapping) { return mapping.path == executable; });
   return map;
 }
 

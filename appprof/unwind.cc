@@ -8,8 +8,8 @@
 namespace plimsoll::appprof {
 namespace {
 
-using Backtrace = _Unwind_Reason_Code (*)(_Unwind_Trace_Fn, void*);
-using GetIp = _Unwind_Word (*)(_Unwind_Context*);
+using Backtrace = decltype(&_Unwind_Backtrace);
+using GetIp = decltype(&_Unwind_GetIP);
 
 struct Unwinder {
   Backtrace backtrace;
