@@ -71,24 +71,6 @@ bool appprof_record_slow(void* sampler, size_t bytes) noexcept {
   return false;
 }
 
-// GetStackTrace(void**, int, int): return addresses, without the innermost `skip`.
-extern "C" __attribute__((weak, visibility("default"), noinline)) int appprof_get_stack_trace(
-    void** result, int max_depth, int skip) noexcept __asm__("_Z13GetStackTracePPvii");
-int appprof_get_stack_trace(void** result, int max_depth, int skip) noexcept {
-  if (max_depth <= 0) {
-    return 0;
-  }
-  uintptr_t frames[kMaxFrames];
-  const auto dropped = static_cast<size_t>(skip < 0 ? 0 : skip);
-  const size_t depth =
-      take_stack(frames, kMaxFrames, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
-  int kept = 0;
-  for (size_t i = dropped; i < depth && kept < max_depth; ++i) {
-    result[kept++] = reinterpret_cast<void*>(frames[i]);
-  }
-  return kept;
-}
-
 bool is_tcmalloc() noexcept {
   if (&appprof_malloc_extension == nullptr || &appprof_sample_parameter == nullptr) {
     return false;

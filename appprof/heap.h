@@ -2,8 +2,7 @@
 //
 // tcmalloc takes an allocation of k bytes as a sample with p = 1 - exp(-k / period): a countdown per thread, and when that runs
 // out a call of tcmalloc::Sampler::RecordAllocationSlow. That call is replaced here: the same samples are also summed by stack,
-// never forgotten, which makes the profile of all allocations without a hook in each. GetStackTrace, by which tcmalloc takes the
-// stack of a sample that stays in use, is replaced by take_stack(), which takes no lock.
+// never forgotten, which makes the profile of all allocations without a hook in each.
 #pragma once
 
 #include <cstdint>

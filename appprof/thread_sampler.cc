@@ -5,7 +5,6 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,15 +41,6 @@ long wait_on(std::atomic<uint32_t>& word, uint32_t expected, const timespec* tim
                    nullptr, 0);
 }
 
-uintptr_t interrupted_at(const void* context) noexcept {
-  const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
-#if defined(__x86_64__)
-  return static_cast<uintptr_t>(machine.gregs[REG_RIP]);
-#else
-  return static_cast<uintptr_t>(machine.pc);
-#endif
-}
-
 // In the thread that is asked, at any of its instructions: only what take_stack() and current_labels() do, atomics, and a futex
 // call. errno is the interrupted code's.
 void answer(int, siginfo_t* info, void* context) {
@@ -61,7 +51,7 @@ void answer(int, siginfo_t* info, void* context) {
       g_answer.word.compare_exchange_strong(expected, word_of(number, kWriting))) {
     const Inside inside;
     // From the interrupted instruction on; the unwinder goes through the signal's frame.
-    g_answer.depth = take_stack(g_answer.frames, kMaxFrames, interrupted_at(context));
+    g_answer.depth = take_stack(g_answer.frames, kMaxFrames, interrupted_address(context));
     g_answer.labels = current_labels();
     g_answer.word.store(word_of(number, kAnswered), std::memory_order_release);
     ::syscall(SYS_futex, reinterpret_cast<uint32_t*>(&g_answer.word), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr,

@@ -1,6 +1,7 @@
 #include "appprof/unwind.h"
 
 #include <dlfcn.h>
+#include <ucontext.h>
 #include <unwind.h>
 
 #include <atomic>
@@ -54,6 +55,15 @@ size_t take_stack(uintptr_t* frames, size_t max_frames, uintptr_t first) noexcep
     unwinder.backtrace(&visit, &walk);
   }
   return walk.depth;
+}
+
+uintptr_t interrupted_address(const void* context) noexcept {
+  const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return static_cast<uintptr_t>(machine.gregs[REG_RIP]);
+#else
+  return static_cast<uintptr_t>(machine.pc);
+#endif
 }
 
 void find_unwinder() noexcept {

@@ -17,6 +17,9 @@ constexpr size_t kMaxFrames = 48;
 // unwinding tables of its own (JIT compilers), libgcc 12 takes a mutex.
 size_t take_stack(uintptr_t* frames, size_t max_frames, uintptr_t first) noexcept;
 
+// Where a signal interrupted its thread, by the third argument of the handler: `first` of that thread's stack.
+uintptr_t interrupted_address(const void* context) noexcept;
+
 // Finds libgcc's unwinder, of which libunwind exports one by the same name. Called by start(), before sampling.
 void find_unwinder() noexcept;
 
