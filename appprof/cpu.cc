@@ -1,133 +1,181 @@
 #include "appprof/cpu.h"
 
-#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
 #include <sys/mman.h>
-#include <unistd.h>
+#include <sys/time.h>
 
 #include <array>
-#include <cstring>
+#include <cmath>
 
-#include "appprof/mappings.h"
-
-extern "C" {
-__attribute__((weak)) int ProfilerStart(const char* path);
-__attribute__((weak)) void ProfilerStop();
-__attribute__((weak)) int ProfilingIsEnabledForAllThreads();
-}
+#include "appprof/thread_state.h"
 
 namespace plimsoll::appprof {
 namespace {
 
-constexpr const char* kProfilerLibrary = "libprofiler.so.0";
+constexpr int64_t kPeriodNs = 10'000'000;
+constexpr int64_t kCollectNs = 100'000'000;
+constexpr size_t kMaxStacks = 20'000;
 
-struct Profiler {
-  int (*start)(const char*) = nullptr;
-  void (*stop)() = nullptr;
-  int (*is_enabled)() = nullptr;
-  explicit operator bool() const { return start != nullptr && stop != nullptr && is_enabled != nullptr; }
-};
+constinit SampleLog g_cpu_log;
 
-Profiler linked_profiler() {
-  return {&::ProfilerStart, &::ProfilerStop, &::ProfilingIsEnabledForAllThreads};
+void on_cpu_time(int, siginfo_t*, void* context) {
+  const int saved_errno = errno;
+  // Threads of the library block all signals; this is for its start and stop, which run in the application's.
+  if (!t_state.is_inside) {
+    const Inside inside;
+    g_cpu_log.add(interrupted_address(context));
+  }
+  errno = saved_errno;
 }
 
-Profiler find_profiler() {
-  if (const Profiler linked = linked_profiler()) {
-    return linked;
+bool set_timer(int64_t period_ns) {
+  const timeval period{period_ns / 1'000'000'000, period_ns % 1'000'000'000 / 1000};
+  const itimerval timer{period, period};
+  return ::setitimer(ITIMER_PROF, &timer, nullptr) == 0;
+}
+
+// Empty, or why not: the program, or a profiler in it, has a use for them.
+std::string take_signal(struct sigaction& before) {
+  itimerval timer{};
+  // Ours where this process was forked while its parent was profiled.
+  if (::sigaction(SIGPROF, nullptr, &before) != 0 ||
+      (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN && before.sa_sigaction != &on_cpu_time) ||
+      ::getitimer(ITIMER_PROF, &timer) != 0 || timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0) {
+    return "no CPU profiles: the program uses SIGPROF or its timer itself\n";
   }
-  void* library = ::dlopen(kProfilerLibrary, RTLD_NOW | RTLD_LOCAL);  // stays: its handler does
-  if (library == nullptr) {
-    return {};
+  struct sigaction ours{};
+  ours.sa_sigaction = &on_cpu_time;
+  // On the thread's own stack for signals where it has one: Go and others run on stacks too small for a handler.
+  ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  ::sigfillset(&ours.sa_mask);
+  return ::sigaction(SIGPROF, &ours, nullptr) == 0 ? "" : "no CPU profiles: SIGPROF cannot be handled\n";
+}
+
+void give_signal_back(const struct sigaction& before) {
+  set_timer(0);
+  // What is still pending, which would end the process without a handler, is discarded where the signal is ignored.
+  struct sigaction action{};
+  action.sa_handler = SIG_IGN;
+  ::sigaction(SIGPROF, &action, nullptr);
+  if (before.sa_handler != SIG_IGN) {
+    action.sa_handler = SIG_DFL;
+    ::sigaction(SIGPROF, &action, nullptr);
   }
-  return {reinterpret_cast<int (*)(const char*)>(::dlsym(library, "ProfilerStart")),
-          reinterpret_cast<void (*)()>(::dlsym(library, "ProfilerStop")),
-          reinterpret_cast<int (*)()>(::dlsym(library, "ProfilingIsEnabledForAllThreads"))};
+}
+
+void collect(Profile& profile) {
+  double lost = static_cast<double>(g_cpu_log.take([&](std::span<const uintptr_t> frames, uint32_t labels) {
+    Sample& sample = profile.samples.emplace_back();
+    sample.stack.assign(frames.begin(), frames.end());
+    sample.is_leaf_exact = true;
+    sample.labels = labels_of(labels);
+    sample.values = {1, static_cast<double>(kPeriodNs)};
+  }));
+  merge_equal(profile);
+  while (profile.samples.size() > kMaxStacks) {
+    lost += profile.samples.back().values[0];
+    profile.samples.pop_back();
+  }
+  if (lost > 0) {
+    Sample& sample = profile.samples.emplace_back();
+    sample.stand_in = "[stacks beyond the table]";
+    sample.values = {lost, lost * static_cast<double>(kPeriodNs)};
+    merge_equal(profile);
+  }
 }
 
 }  // namespace
 
-bool has_profiler() {
-  if (linked_profiler()) {
+bool SampleLog::allocate() noexcept {
+  if (slots_.load(std::memory_order_acquire) != nullptr) {
     return true;
   }
-  for (const char* folder :
-       {"/usr/lib/x86_64-linux-gnu/", "/usr/lib/aarch64-linux-gnu/", "/usr/lib64/", "/usr/local/lib/"}) {
-    if (::access((std::string(folder) + kProfilerLibrary).c_str(), R_OK) == 0) {
-      return true;
+  void* memory = ::mmap(nullptr, kSlots * sizeof(Slot), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return false;
+  }
+  slots_.store(static_cast<Slot*>(memory), std::memory_order_release);  // zeroed memory is free slots
+  return true;
+}
+
+void SampleLog::add(uintptr_t first) noexcept {
+  Slot* slots = slots_.load(std::memory_order_acquire);
+  Slot* slot = slots == nullptr ? nullptr : &slots[next_.fetch_add(1, std::memory_order_relaxed) % kSlots];
+  uint32_t expected = kFree;
+  if (slot == nullptr ||
+      !slot->state.compare_exchange_strong(expected, kWriting, std::memory_order_acquire)) {
+    lost_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  slot->depth = take_stack(slot->frames, kMaxFrames, first);
+  slot->labels = current_labels();
+  slot->state.store(kWhole, std::memory_order_release);
+}
+
+uint64_t SampleLog::take(const std::function<void(std::span<const uintptr_t>, uint32_t)>& visit) {
+  Slot* slots = slots_.load(std::memory_order_acquire);
+  for (size_t i = 0; slots != nullptr && i < kSlots; ++i) {
+    if (slots[i].state.load(std::memory_order_acquire) == kWhole) {
+      visit({slots[i].frames, slots[i].depth}, slots[i].labels);
+      slots[i].state.store(kFree, std::memory_order_release);
     }
   }
-  return false;
+  return lost_.exchange(0, std::memory_order_relaxed);
 }
 
-std::string take_cpu_profile(const std::function<void()>& wait, std::string& profile) {
-  const Profiler profiler = find_profiler();
-  if (!profiler) {
-    return "no CPU profiles: libprofiler.so.0 of gperftools is neither linked nor found\n";
-  }
-  if (profiler.is_enabled() != 0) {
-    return "the CPU profiler is already running, for the application itself\n";
-  }
-  // Memory with a path: libprofiler takes paths alone.
-  const int file = ::memfd_create("appprof-cpu", MFD_CLOEXEC);
-  if (file < 0) {
-    return "no memory for a CPU profile\n";
-  }
-  const std::string path = "/proc/self/fd/" + std::to_string(file);
-  std::string why;
-  if (profiler.start(path.c_str()) == 0) {
-    why = "libprofiler does not start: another handler of SIGPROF is installed\n";
-  } else {
-    wait();
-    profiler.stop();
-    profile = read_file(path.c_str());
-  }
-  ::close(file);
-  return why;
-}
-
-Profile parse_cpu_profile(std::string_view written) {
+Profile take_cpu_profile(const std::function<bool(int64_t ns)>& wait, std::string& why) {
   Profile profile;
   profile.types = {{"samples", "count"}, {"cpu", "nanoseconds"}};
   profile.period_type = {"cpu", "nanoseconds"};
-  profile.time_ns = unix_time_ns();
-  bool is_whole = true;
-  const auto next = [&]() -> uintptr_t {
-    uintptr_t word = 0;
-    if (written.size() < sizeof(word)) {
-      is_whole = false;
-      return 0;
-    }
-    std::memcpy(&word, written.data(), sizeof(word));
-    written.remove_prefix(sizeof(word));
-    return word;
-  };
-  // 0, the words of the head that follow, the version, the period in us, padding.
-  std::array<uintptr_t, 5> head{};
-  for (uintptr_t& word : head) {
-    word = next();
-  }
-  if (!is_whole || head[0] != 0 || head[1] != 3 || head[2] != 0) {
+  profile.period = kPeriodNs;
+  if (!g_cpu_log.allocate()) {
+    why = "no CPU profiles: no memory for samples\n";
     return profile;
   }
-  profile.period = static_cast<int64_t>(head[3]) * 1000;
-  while (is_whole) {
-    const uintptr_t count = next();
-    const uintptr_t depth = next();
-    // 0, 1, 0 ends it.
-    if (!is_whole || count == 0 || depth > written.size() / sizeof(uintptr_t)) {
-      break;
-    }
-    Sample sample;
-    sample.is_leaf_exact = true;
-    for (uintptr_t i = 0; i < depth; ++i) {
-      sample.stack.push_back(next());
-    }
-    sample.values = {static_cast<double>(count),
-                     static_cast<double>(count) * static_cast<double>(profile.period)};
-    profile.samples.push_back(std::move(sample));
+  g_cpu_log.take([](auto, auto) {});  // of a handler that ended after the request before
+  struct sigaction before{};
+  why = take_signal(before);
+  if (!why.empty()) {
+    return profile;
   }
-  merge_equal(profile);
+  const int64_t began_ns = monotonic_ns();
+  if (!set_timer(kPeriodNs)) {
+    why = "no CPU profiles: the timer of CPU time cannot be set\n";
+  }
+  while (why.empty() && wait(kCollectNs)) {
+    collect(profile);
+  }
+  give_signal_back(before);
+  collect(profile);
+  profile.duration_ns = monotonic_ns() - began_ns;
+  profile.time_ns = unix_time_ns();
   return profile;
+}
+
+std::string legacy_cpu_profile(const Profile& profile, const std::string& maps) {
+  std::string text;
+  const auto add = [&text](std::initializer_list<uintptr_t> words) {
+    for (const uintptr_t word : words) {
+      text.append(reinterpret_cast<const char*>(&word), sizeof(word));
+    }
+  };
+  // 0, the words of the head that follow, the version, the period in us, padding.
+  add({0, 3, 0, static_cast<uintptr_t>(profile.period / 1000), 0});
+  for (const Sample& sample : profile.samples) {
+    const auto count = static_cast<uintptr_t>(std::llround(sample.values[0]));
+    // A sample without a stack has an address that nothing lies at.
+    add({count, sample.stack.empty() ? 1 : sample.stack.size()});
+    for (const uintptr_t address : sample.stack) {
+      add({address});
+    }
+    if (sample.stack.empty()) {
+      add({1});
+    }
+  }
+  add({0, 1, 0});
+  return text + maps;
 }
 
 }  // namespace plimsoll::appprof

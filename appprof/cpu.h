@@ -1,24 +1,57 @@
-// CPU profiles by gperftools' libprofiler: SIGPROF at each 10 ms of the process's CPU time (CPUPROFILE_FREQUENCY), while a request
-// lasts.
+// CPU profiles: SIGPROF at each 10 ms of the process's CPU time, while a request lasts.
+//
+// Not by libprofiler: its handler takes a lock that a fork can leave locked, a child's exit writes into its parent's profile,
+// and its samples have no labels. Until the first request, and after each, SIGPROF is as the program left it.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
-#include <string_view>
 
 #include "appprof/profile.h"
+#include "appprof/unwind.h"
 
 namespace plimsoll::appprof {
 
-// Takes one as long as `wait` lasts. In `profile` what libprofiler wrote; an error is returned in words, else empty. libprofiler
-// is used where the program has it, and loaded at the first request otherwise: a program that never asks has no handler of
-// SIGPROF. One at a time: the caller sees to it.
-std::string take_cpu_profile(const std::function<void()>& wait, std::string& profile);
+// Samples on their way from signal handlers to the thread that collects them, in memory of a fixed size. Any thread and handler may
+// add: no lock, no allocation, no wait. One thread takes out.
+class SampleLog {
+ public:
+  static constexpr size_t kSlots = 4096;
 
-// samples/count, cpu/nanoseconds of what libprofiler wrote, up to its text of mappings. What is malformed ends it.
-Profile parse_cpu_profile(std::string_view written);
+  SampleLog() = default;
+  SampleLog(const SampleLog&) = delete;
+  SampleLog& operator=(const SampleLog&) = delete;
 
-// Whether it can be taken: libprofiler is there, or can be loaded. Loads nothing.
-bool has_profiler();
+  // Maps memory, 1.7 MiB of addresses, once; false: there is none.
+  bool allocate() noexcept;
+  // The calling thread's stack from `first` on, and its labels. Where no slot is free it is counted as lost.
+  void add(uintptr_t first) noexcept;
+  // visit(frames, labels) for each that is whole; frees their slots. Returns how many were lost since the last call.
+  uint64_t take(const std::function<void(std::span<const uintptr_t>, uint32_t)>& visit);
+
+ private:
+  enum State : uint32_t { kFree, kWriting, kWhole };
+  struct Slot {
+    std::atomic<uint32_t> state;
+    uint32_t labels;
+    size_t depth;
+    uintptr_t frames[kMaxFrames];
+  };
+
+  std::atomic<Slot*> slots_{nullptr};
+  std::atomic<uint64_t> next_{0};
+  std::atomic<uint64_t> lost_{0};
+};
+
+// samples/count, cpu/nanoseconds, until `wait(ns)` is false. One at a time: the caller sees to it. In `why` what does not work;
+// empty: all is well.
+Profile take_cpu_profile(const std::function<bool(int64_t ns)>& wait, std::string& why);
+
+// As google-pprof reads it: words of the machine, then the mappings.
+std::string legacy_cpu_profile(const Profile& profile, const std::string& maps);
 
 }  // namespace plimsoll::appprof

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "appprof/cpu.h"
 #include "appprof/endpoint_answers.h"
 #include "appprof/heap.h"
 #include "appprof/locks.h"
@@ -39,8 +38,8 @@ const std::vector<Endpoints::Route>& Endpoints::routes() {
       {"/pprof/profile", &E::cpu_legacy, "as google-pprof reads it"},
       {"/debug/pprof/cmdline", &E::command_line, "the command line", false},
       {"/pprof/cmdline", &E::command_line, "the command line", false},
-      {"/debug/pprof/symbol", &E::symbol, "names of addresses", false},
-      {"/pprof/symbol", &E::symbol, "names of addresses", false},
+      {"/debug/pprof/symbol", &E::symbol, "names of addresses"},
+      {"/pprof/symbol", &E::symbol, "names of addresses"},
       {"/", &E::index, "this page", false},
       {"/debug/pprof/", &E::index, "this page", false},
       {"/pprof/", &E::index, "this page", false},
@@ -59,7 +58,7 @@ Response Endpoints::answer(const Request& request, const RequestTime& time) {
     return failed(404, "no such profile: / lists them\n");
   }
   if (found->is_profile) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(limit_mutex_);
     if (!limit_.take(monotonic_ns())) {
       return too_many("more than " + std::to_string(settings_.max_requests_per_minute) +
                       " requests a minute\n");
@@ -79,10 +78,7 @@ std::vector<std::string> Endpoints::kinds() {
   if (are_locks_on()) {
     kinds.emplace_back("contention");
   }
-  if (has_profiler()) {
-    kinds.emplace_back("profile");
-  }
-  kinds.insert(kinds.end(), {"wall", "threads"});
+  kinds.insert(kinds.end(), {"profile", "wall", "threads"});
   return kinds;
 }
 
@@ -91,8 +87,7 @@ std::vector<std::string> Endpoints::problems() {
   for (std::string why :
        {why_no_heap(), why_no_heap().empty() ? why_no_allocations() : std::string(),
         are_lock_calls_ours() ? std::string()
-                              : "lock waits are not seen: another library replaces pthread_mutex_lock",
-        has_profiler() ? std::string() : "no CPU profiles: libprofiler.so.0 of gperftools is not found"}) {
+                              : "lock waits are not seen: another library replaces pthread_mutex_lock"}) {
     while (why.ends_with('\n')) {
       why.pop_back();
     }
@@ -120,7 +115,13 @@ Response Endpoints::index(const Request&, const RequestTime&) {
   return plain_text(text.str());
 }
 
+Profile Endpoints::taken(Profile (*take)()) const {
+  const std::lock_guard lock(mutex_);
+  return take();
+}
+
 Response Endpoints::pprof(Profile profile, const std::string& name, bool is_of_allocator) const {
+  const std::lock_guard lock(mutex_);
   const CodeMap code = CodeMap::read();
   if (is_of_allocator) {
     drop_allocator_frames(profile, code);
@@ -138,12 +139,12 @@ Response Endpoints::cumulative(const Request& request, const RequestTime& time, 
   if (!seconds || *seconds > settings_.max_seconds) {
     return failed(400, "seconds= must be a number up to " + std::to_string(settings_.max_seconds) + "\n");
   }
-  Profile profile = take();
+  Profile profile = taken(take);
   if (*seconds > 0) {
     if (!time.sleep(*seconds * kSecond)) {
       return failed(503, "ended early\n");
     }
-    profile = difference(profile, take());
+    profile = difference(profile, taken(take));
   }
   if (!is_of_allocator && (wants_text(request) || request.path.starts_with("/pprof/"))) {
     return plain_text(contention_text(profile));
@@ -161,8 +162,7 @@ Response Endpoints::heap(const Request& request, const RequestTime& time) {
   if (request.query.contains("seconds")) {
     return failed(400, "the heap in use is a snapshot: seconds= is for allocs\n");
   }
-  const std::lock_guard lock(mutex_);
-  return pprof(heap_profile(), "heap", true);
+  return pprof(taken(&heap_profile), "heap", true);
 }
 
 Response Endpoints::heap_legacy(const Request&, const RequestTime&) {

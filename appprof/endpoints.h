@@ -11,30 +11,9 @@
 
 #include "appprof/http_server.h"
 #include "appprof/profile.h"
+#include "appprof/rate_limit.h"
 
 namespace plimsoll::appprof {
-
-// So many at once, and so many a minute later. One thread.
-class RateLimit {
- public:
-  RateLimit(uint32_t per_minute, int64_t now_ns)
-      : per_ns_(per_minute / 60e9), max_(per_minute / 2.0 + 1), left_(max_), at_ns_(now_ns) {}
-  bool take(int64_t now_ns) {
-    left_ = std::min(max_, left_ + static_cast<double>(now_ns - at_ns_) * per_ns_);
-    at_ns_ = now_ns;
-    if (left_ < 1) {
-      return false;
-    }
-    left_ -= 1;
-    return true;
-  }
-
- private:
-  const double per_ns_;
-  const double max_;
-  double left_;
-  int64_t at_ns_;
-};
 
 class Endpoints {
  public:
@@ -79,9 +58,13 @@ class Endpoints {
   Response pprof(Profile profile, const std::string& name, bool is_of_allocator) const;
   Response cpu_profile(const Request& request, const RequestTime& time, bool is_legacy);
 
+  // With the application's allocator or tables: one after the other.
+  Profile taken(Profile (*take)()) const;
+
   const Settings settings_;
-  std::mutex mutex_;  // of the limit, and of profiles that are taken at once
-  RateLimit limit_;
+  mutable std::mutex mutex_;  // of whatever costs memory and time
+  std::mutex limit_mutex_;
+  RateLimit limit_;  // guarded by limit_mutex_
   std::atomic<bool> is_sampling_{false};
 };
 

@@ -11,6 +11,22 @@
 #include "appprof/thread_sampler.h"
 
 namespace plimsoll::appprof {
+namespace {
+
+// Of one request for names.
+constexpr size_t kMaxAddresses = 50'000;
+constexpr std::streamoff kMaxSymbolBytes = 16 << 20;
+
+// Sleeps for so long, up to the end of the profile; false: it is there, or the request ended before it.
+std::function<bool(int64_t)> waiting(const RequestTime& time, int64_t until_ns, bool& is_whole) {
+  return [&time, until_ns, &is_whole](int64_t ns) {
+    const int64_t left_ns = until_ns - monotonic_ns();
+    is_whole = time.sleep(std::clamp<int64_t>(left_ns, 0, ns));
+    return is_whole && left_ns > ns;
+  };
+}
+
+}  // namespace
 
 Response Endpoints::cpu(const Request& request, const RequestTime& time) {
   return cpu_profile(request, time, false);
@@ -29,10 +45,10 @@ Response Endpoints::cpu_profile(const Request& request, const RequestTime& time,
   if (!exclusive) {
     return too_many(kBusy);
   }
-  std::string written;
-  bool is_whole = false;
-  const int64_t began_ns = monotonic_ns();
-  const std::string why = take_cpu_profile([&] { is_whole = time.sleep(*seconds * kSecond); }, written);
+  const int64_t until_ns = monotonic_ns() + *seconds * kSecond;
+  bool is_whole = true;
+  std::string why;
+  Profile profile = take_cpu_profile(waiting(time, until_ns, is_whole), why);
   if (!why.empty()) {
     return failed(501, why);
   }
@@ -40,12 +56,10 @@ Response Endpoints::cpu_profile(const Request& request, const RequestTime& time,
     return failed(503, "ended early\n");
   }
   if (is_legacy) {
-    Response response = plain_text(std::move(written));
+    Response response = plain_text(legacy_cpu_profile(profile, read_file("/proc/self/maps")));
     response.content_type = "application/octet-stream";
     return response;
   }
-  Profile profile = parse_cpu_profile(written);
-  profile.duration_ns = monotonic_ns() - began_ns;
   return pprof(std::move(profile), "profile", false);
 }
 
@@ -64,14 +78,7 @@ Response Endpoints::wall(const Request& request, const RequestTime& time) {
   const int64_t until_ns = monotonic_ns() + *seconds * kSecond;
   bool is_whole = true;
   std::string why;
-  Profile profile = take_wall_profile(
-      options,
-      [&](int64_t ns) {
-        const int64_t left_ns = until_ns - monotonic_ns();
-        is_whole = time.sleep(std::clamp<int64_t>(left_ns, 0, ns));
-        return is_whole && left_ns > ns;
-      },
-      why);
+  Profile profile = take_wall_profile(options, waiting(time, until_ns, is_whole), why);
   if (!why.empty()) {
     return failed(501, why);
   }
@@ -118,14 +125,17 @@ Response Endpoints::symbol(const Request& request, const RequestTime&) {
   if (asked.empty()) {
     return plain_text("num_symbols: 1\n");
   }
-  const CodeMap code = CodeMap::read();
-  SymbolSource source(code);
-  std::istringstream addresses(asked);
+  std::vector<uintptr_t> addresses;
+  std::istringstream words(asked);
+  for (std::string word; addresses.size() < kMaxAddresses && std::getline(words, word, '+');) {
+    addresses.push_back(std::strtoull(word.c_str(), nullptr, 16));
+  }
+  const std::lock_guard lock(mutex_);
+  const std::vector<std::string> names = names_of(CodeMap::read(), addresses);
   std::ostringstream text;
-  for (std::string address; std::getline(addresses, address, '+');) {
-    const std::string name = source.name_at(std::strtoull(address.c_str(), nullptr, 16));
-    if (!name.empty()) {
-      text << address << "\t" << name << "\n";
+  for (size_t i = 0; i < names.size() && text.tellp() < kMaxSymbolBytes; ++i) {
+    if (!names[i].empty()) {
+      text << "0x" << std::hex << addresses[i] << "\t" << names[i] << "\n";
     }
   }
   return plain_text(text.str());

@@ -6,120 +6,148 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <map>
 #include <optional>
-#include <string_view>
 
 namespace plimsoll::appprof {
 namespace {
 
-constexpr uint64_t kMaxTableBytes = uint64_t{256} << 20;
+constexpr uint64_t kMaxTableBytes = uint64_t{1} << 30;
+constexpr size_t kMaxNameBytes = 4096;
+constexpr size_t kSymbolsAtOnce = 1024;
 
-// What lies there; shorter where the file ends, empty where it is too much.
-std::string read_part(int file, uint64_t offset, uint64_t size) {
-  std::string part;
-  if (size > kMaxTableBytes || offset > INT64_MAX - size) {
-    return part;
-  }
-  // Grown as it comes: a false size allocates nothing.
-  constexpr uint64_t kStep = uint64_t{1} << 20;
-  for (ssize_t got = 1; part.size() < size && got > 0;) {
-    const size_t had = part.size();
-    part.resize(had + std::min(kStep, size - had));
-    got = ::pread(file, part.data() + had, part.size() - had, static_cast<off_t>(offset + had));
-    part.resize(had + static_cast<size_t>(std::max<ssize_t>(got, 0)));
-  }
-  return part;
+// How many bytes of those wanted are there.
+size_t read_at(int file, uint64_t offset, void* to, size_t size) {
+  const ssize_t got = offset > INT64_MAX ? -1 : ::pread(file, to, size, static_cast<off_t>(offset));
+  return static_cast<size_t>(std::max<ssize_t>(got, 0));
 }
 
 template <typename T>
-std::optional<T> read_at(int file, uint64_t offset) {
-  const std::string part = read_part(file, offset, sizeof(T));
-  if (part.size() < sizeof(T)) {
-    return std::nullopt;
-  }
+std::optional<T> read_whole(int file, uint64_t offset) {
   T value;
-  std::memcpy(&value, part.data(), sizeof(T));
-  return value;
+  return read_at(file, offset, &value, sizeof(T)) == sizeof(T) ? std::optional(value) : std::nullopt;
 }
 
-std::vector<Symbol> functions_of(std::string_view table, std::string_view names) {
-  std::vector<Symbol> symbols;
-  for (; table.size() >= sizeof(Elf64_Sym); table.remove_prefix(sizeof(Elf64_Sym))) {
-    Elf64_Sym entry;
-    std::memcpy(&entry, table.data(), sizeof(entry));
-    if (ELF64_ST_TYPE(entry.st_info) == STT_FUNC && entry.st_shndx != SHN_UNDEF &&
-        entry.st_name < names.size()) {
-      const std::string_view rest = names.substr(entry.st_name);
-      symbols.push_back({entry.st_value, entry.st_size, std::string(rest.substr(0, rest.find('\0')))});
+std::string name_at(int file, const Elf64_Shdr& names, uint64_t offset) {
+  std::array<char, kMaxNameBytes> text{};
+  const uint64_t left = offset < names.sh_size ? names.sh_size - offset : 0;
+  const size_t size =
+      read_at(file, names.sh_offset + offset, text.data(), std::min<uint64_t>(text.size(), left));
+  return {text.data(), ::strnlen(text.data(), size)};
+}
+
+// The symbol of each address that begins last of those that reach it.
+struct Best {
+  uint64_t begin = 0;
+  uint64_t name = 0;
+  bool is_found = false;
+};
+
+void search_table(int file, const Elf64_Shdr& table, std::span<const uint64_t> addresses,
+                  std::vector<Best>& best) {
+  std::vector<Elf64_Sym> symbols(kSymbolsAtOnce);
+  const uint64_t count = std::min(table.sh_size, kMaxTableBytes) / sizeof(Elf64_Sym);
+  for (uint64_t done = 0; done < count;) {
+    const size_t wanted = std::min<uint64_t>(kSymbolsAtOnce, count - done);
+    const size_t got = read_at(file, table.sh_offset + done * sizeof(Elf64_Sym), symbols.data(),
+                               wanted * sizeof(Elf64_Sym)) /
+                       sizeof(Elf64_Sym);
+    for (const Elf64_Sym& symbol : std::span(symbols).first(got)) {
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) {
+        continue;
+      }
+      for (auto address = std::ranges::lower_bound(addresses, symbol.st_value);
+           address != addresses.end() && *address - symbol.st_value < symbol.st_size; ++address) {
+        Best& of = best[static_cast<size_t>(address - addresses.begin())];
+        if (!of.is_found || symbol.st_value > of.begin) {
+          of = {symbol.st_value, symbol.st_name, true};
+        }
+      }
     }
+    if (got < wanted) {
+      return;  // the file is shorter than it says
+    }
+    done += got;
   }
-  return symbols;
 }
 
-}  // namespace
-
-std::vector<Symbol> read_symbols(int file) {
-  std::vector<Symbol> symbols;
-  const auto head = read_at<Elf64_Ehdr>(file, 0);
+std::vector<Elf64_Shdr> sections_of(int file) {
+  std::vector<Elf64_Shdr> sections;
+  const auto head = read_whole<Elf64_Ehdr>(file, 0);
   if (!head || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_ident[EI_CLASS] != ELFCLASS64 ||
       head->e_ident[EI_DATA] != ELFDATA2LSB || head->e_shentsize != sizeof(Elf64_Shdr)) {
-    return symbols;
+    return sections;
   }
-  std::vector<Elf64_Shdr> sections;
   for (uint64_t i = 0; i < head->e_shnum; ++i) {
-    const auto section = read_at<Elf64_Shdr>(file, head->e_shoff + i * sizeof(Elf64_Shdr));
+    const auto section = read_whole<Elf64_Shdr>(file, head->e_shoff + i * sizeof(Elf64_Shdr));
     if (!section) {
       break;
     }
     sections.push_back(*section);
   }
+  return sections;
+}
+
+int open_regular(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status{};
+  if (file >= 0 && (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode))) {
+    ::close(file);
+    return -1;
+  }
+  return file;
+}
+
+}  // namespace
+
+std::vector<std::string> names_in_file(int file, std::span<const uint64_t> addresses) {
+  std::vector<std::string> found(addresses.size());
+  const std::vector<Elf64_Shdr> sections = sections_of(file);
   for (const uint32_t wanted : {uint32_t{SHT_SYMTAB}, uint32_t{SHT_DYNSYM}}) {
-    for (const Elf64_Shdr& section : sections) {
-      if (symbols.empty() && section.sh_type == wanted && section.sh_link < sections.size()) {
-        const Elf64_Shdr& names = sections[section.sh_link];
-        symbols = functions_of(read_part(file, section.sh_offset, section.sh_size),
-                               read_part(file, names.sh_offset, names.sh_size));
+    const auto table = std::ranges::find(sections, wanted, &Elf64_Shdr::sh_type);
+    if (table == sections.end() || table->sh_link >= sections.size()) {
+      continue;
+    }
+    std::vector<Best> best(addresses.size());
+    search_table(file, *table, addresses, best);
+    for (size_t i = 0; i < best.size(); ++i) {
+      if (best[i].is_found && found[i].empty()) {
+        found[i] = name_at(file, sections[table->sh_link], best[i].name);
       }
     }
   }
-  std::sort(symbols.begin(), symbols.end(),
-            [](const Symbol& a, const Symbol& b) { return a.address < b.address; });
-  return symbols;
+  return found;
 }
 
-const std::vector<Symbol>& SymbolSource::symbols_of(const std::string& path) {
-  const auto [place, is_new] = files_.try_emplace(path);
-  if (is_new) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat status{};
-    if (file >= 0 && ::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
-      place->second = read_symbols(file);
-    }
-    if (file >= 0) {
-      ::close(file);
+std::vector<std::string> names_of(const CodeMap& code, std::span<const uintptr_t> addresses) {
+  // By file: where the address lies in it, and which of the questions it is.
+  std::map<const LoadedObject*, std::vector<std::pair<uint64_t, size_t>>> questions;
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    if (const LoadedObject* object = code.find_object(addresses[i])) {
+      questions[object].emplace_back(addresses[i] - object->bias, i);
     }
   }
-  return place->second;
-}
-
-std::string SymbolSource::name_at(uintptr_t address) {
-  const LoadedObject* object = code_.find_object(address);
-  if (object == nullptr) {
-    return {};
-  }
-  const std::vector<Symbol>& symbols = symbols_of(object->path);
-  const uint64_t inside = address - object->bias;
-  auto after = std::upper_bound(symbols.begin(), symbols.end(), inside,
-                                [](uint64_t at, const Symbol& symbol) { return at < symbol.address; });
-  // Of several that begin there or before, the nearest that reaches the address; one without a size reaches the next.
-  for (int tries = 0; after != symbols.begin() && tries < 16; ++tries) {
-    --after;
-    if (inside < after->address + after->size || (after->size == 0 && tries == 0)) {
-      return after->name;
+  std::vector<std::string> names(addresses.size());
+  for (auto& [object, asked] : questions) {
+    const int file = open_regular(object->path);
+    if (file < 0) {
+      continue;
     }
+    std::ranges::sort(asked);
+    std::vector<uint64_t> places;
+    places.reserve(asked.size());
+    for (const auto& [place, question] : asked) {
+      places.push_back(place);
+    }
+    std::vector<std::string> found = names_in_file(file, places);
+    for (size_t i = 0; i < found.size(); ++i) {
+      names[asked[i].second] = std::move(found[i]);
+    }
+    ::close(file);
   }
-  return {};
+  return names;
 }
 
 }  // namespace plimsoll::appprof

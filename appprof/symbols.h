@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,29 +10,13 @@
 
 namespace plimsoll::appprof {
 
-struct Symbol {
-  uint64_t address = 0;  // as the file says
-  uint64_t size = 0;
-  std::string name;  // as linked, not demangled
-};
+// Names as linked, not demangled, of the functions around these addresses, in their order; empty: unknown. Reads the symbol table of
+// each file that they lie in once, piece by piece: memory is that of the answer.
+std::vector<std::string> names_of(const CodeMap& code, std::span<const uintptr_t> addresses);
 
-// Functions of an ELF file of 64 bits in this machine's byte order, by address; of .symtab, or of .dynsym where it is stripped.
-// Every offset is checked; nothing where the file is malformed. The file is read, not mapped: a mapped file that is cut short
-// ends its reader.
-std::vector<Symbol> read_symbols(int file);
-
-// One request's answers. Reads the tables of each file once, up to 256 MiB each.
-class SymbolSource {
- public:
-  explicit SymbolSource(const CodeMap& code) : code_(code) {}
-  // Empty: unknown.
-  std::string name_at(uintptr_t address);
-
- private:
-  const std::vector<Symbol>& symbols_of(const std::string& path);
-
-  const CodeMap& code_;
-  std::map<std::string, std::vector<Symbol>> files_;
-};
+// Of an ELF file of 64 bits in this machine's byte order, and of addresses as it has them, in ascending order; of .symtab, or of
+// .dynsym where it is stripped. Every offset is checked; nothing where the file is malformed. The file is read, not mapped: a mapped
+// file that is cut short ends its reader.
+std::vector<std::string> names_in_file(int file, std::span<const uint64_t> addresses);
 
 }  // namespace plimsoll::appprof

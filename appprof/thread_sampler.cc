@@ -20,6 +20,10 @@ namespace plimsoll::appprof {
 namespace {
 
 constexpr int64_t kAnswerTimeoutNs = 50'000'000;
+// For the stacks of all threads: those that are not asked by then count as "[no answer]".
+constexpr int64_t kAllThreadsNs = 5'000'000'000;
+
+constexpr const char* kNoAnswer = "[no answer]";
 
 // What one thread is asked for and answers. The word that they agree on is the request's number * 8 + its state, so that a handler
 // that comes too late, after another request began, cannot mistake that one for its own.
@@ -126,7 +130,7 @@ Sample ask_or_stand_in(pid_t thread, bool& is_gone) {
   const Asked asked = ask(thread, sample);
   is_gone = asked == Asked::kGone;
   if (asked != Asked::kAnswered) {
-    sample.stand_in = "[no answer]";
+    sample.stand_in = kNoAnswer;
   }
   return sample;
 }
@@ -211,9 +215,14 @@ Profile take_thread_profile(const ThreadSamplerOptions& options, std::string& wh
   profile.period_type = {"threads", "count"};
   profile.period = 1;
   why = prepare();
+  const int64_t until_ns = monotonic_ns() + kAllThreadsNs;
   for (const pid_t thread : why.empty() ? thread_ids(options) : std::vector<pid_t>()) {
     bool is_gone = false;
-    Sample sample = ask_or_stand_in(thread, is_gone);
+    Sample sample;
+    sample.stand_in = kNoAnswer;
+    if (monotonic_ns() < until_ns) {
+      sample = ask_or_stand_in(thread, is_gone);
+    }
     sample.values = {1, 0};
     if (!is_gone) {
       profile.samples.push_back(std::move(sample));

@@ -30,7 +30,7 @@ struct ThreadSamplerOptions {
 Profile take_wall_profile(const ThreadSamplerOptions& options, const std::function<bool(int64_t ns)>& wait,
                           std::string& why);
 
-// Each thread once: threads/count.
+// Each thread once, in five seconds at most: threads/count.
 Profile take_thread_profile(const ThreadSamplerOptions& options, std::string& why);
 
 struct ThreadInfo {

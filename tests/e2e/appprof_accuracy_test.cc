@@ -52,14 +52,13 @@ using Totals = std::map<std::string, std::array<double, 2>>;
 // Sums by whichever of these functions is on the stack.
 Totals totals(const Profile& profile, const std::vector<std::string>& functions) {
   static const auto* code = new CodeMap(CodeMap::read());
-  static auto* source = new SymbolSource(*code);
   static auto* names = new std::map<uintptr_t, std::string>();
   Totals sums;
   for (const Sample& sample : profile.samples) {
     for (const uintptr_t address : sample.stack) {
       const auto [name, is_new] = names->try_emplace(address);
       if (is_new) {
-        name->second = source->name_at(address - 1);
+        name->second = names_of(*code, std::vector<uintptr_t>{address - 1})[0];
       }
       for (const std::string& function : functions) {
         if (name->second.find(function) != std::string::npos) {

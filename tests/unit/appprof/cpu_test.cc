@@ -1,0 +1,133 @@
+#include "appprof/cpu.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "appprof/appprof.h"
+#include "formats/read_profile.h"
+
+namespace plimsoll::appprof {
+namespace {
+
+using ::testing::HasSubstr;
+
+// So much CPU time of this process.
+void burn(int64_t ns) {
+  const auto used_ns = [] {
+    timespec now{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  };
+  for (const int64_t until_ns = used_ns() + ns; used_ns() < until_ns;) {
+  }
+}
+
+// Of this thread, which burns so long a few times instead of waiting.
+Profile profile_of_burning(int times, std::string& why) {
+  return take_cpu_profile(
+      [&times](int64_t ns) {
+        burn(ns / 2);
+        return --times > 0;
+      },
+      why);
+}
+
+double total(const Profile& profile) {
+  double sum = 0;
+  for (const Sample& sample : profile.samples) {
+    sum += sample.values[1];
+  }
+  return sum;
+}
+
+TEST(AppprofCpu, TimeThatIsUsedIsSampledWithItsLabels) {
+  ASSERT_TRUE(allocate_label_table());
+  const Label label("request", "burn");
+  std::string why;
+  const Profile profile = profile_of_burning(3, why);
+  EXPECT_EQ(why, "");
+  EXPECT_GE(total(profile), 5e7) << "of 150 ms";
+  for (const Sample& sample : profile.samples) {
+    EXPECT_EQ(sample.labels, (Labels{{"request", "burn"}}));
+    EXPECT_TRUE(sample.is_leaf_exact);
+  }
+}
+
+TEST(AppprofCpu, TheSignalIsAsBeforeAndAnothersIsLeftAlone) {
+  for (void (*const handler)(int) : {SIG_DFL, SIG_IGN}) {
+    ::signal(SIGPROF, handler);
+    std::string why;
+    profile_of_burning(1, why);
+    EXPECT_EQ(why, "");
+    struct sigaction now{};
+    ::sigaction(SIGPROF, nullptr, &now);
+    EXPECT_EQ(now.sa_handler, handler);
+  }
+  ::signal(SIGPROF, [](int) {});
+  std::string why;
+  profile_of_burning(1, why);
+  EXPECT_THAT(why, HasSubstr("uses SIGPROF"));
+  ::signal(SIGPROF, SIG_DFL);
+}
+
+TEST(AppprofCpu, AChildForkedMeanwhileMayBeProfiledItself) {
+  int status = -1;
+  bool is_first = true;
+  std::string why;
+  take_cpu_profile(
+      [&](int64_t) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+          std::string why_not;
+          const Profile profile = profile_of_burning(1, why_not);
+          ::_exit(why_not.empty() && total(profile) > 0 ? 3 : 4);
+        }
+        ::waitpid(child, &status, 0);
+        return std::exchange(is_first, false);
+      },
+      why);
+  EXPECT_EQ(why, "");
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+}
+
+TEST(AppprofSampleLog, WhatFindsNoPlaceIsCounted) {
+  SampleLog log;
+  ASSERT_TRUE(log.allocate());
+  for (size_t i = 0; i < SampleLog::kSlots + 5; ++i) {
+    log.add(0);
+  }
+  size_t taken = 0;
+  EXPECT_EQ(log.take([&](std::span<const uintptr_t> frames, uint32_t) { taken += frames.empty() ? 0 : 1; }),
+            5);
+  EXPECT_EQ(taken, SampleLog::kSlots);
+  log.add(0);
+  EXPECT_EQ(log.take([&](auto, auto) { ++taken; }), 0);
+  EXPECT_EQ(taken, SampleLog::kSlots + 1);
+}
+
+TEST(AppprofCpu, TheTextOfGperftoolsHasTheSameSamples) {
+  Profile profile;
+  profile.period = 10'000'000;
+  profile.samples.resize(2);
+  profile.samples[0].stack = {0x400100, 0x400200};
+  profile.samples[0].values = {7, 7e7};
+  profile.samples[1].stand_in = "[stacks beyond the table]";
+  profile.samples[1].values = {2, 2e7};
+  const std::string text = legacy_cpu_profile(profile, "00400000-00500000 r-xp 00000000 00:00 0 /bin/x\n");
+  const auto read = formats::read_profile({reinterpret_cast<const std::byte*>(text.data()), text.size()});
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->samples.size(), 2);
+  EXPECT_EQ(read->samples.values(0)[0], 7);
+  EXPECT_EQ(read->samples.values(0)[1], 70'000'000);
+  EXPECT_EQ(read->locations[read->samples.stack(0)[0]].address, 0x400100);
+  EXPECT_EQ(read->samples.values(1)[0], 2);
+}
+
+}  // namespace
+}  // namespace plimsoll::appprof
