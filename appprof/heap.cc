@@ -6,7 +6,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 
+#include "appprof/mappings.h"
 #include "appprof/own_code.h"
 #include "appprof/site_table.h"
 #include "appprof/thread_state.h"
@@ -59,6 +61,11 @@ static RecordSlow real_record_slow() noexcept {
   return real;
 }
 
+// Before the first sample, which may come while another thread holds the loader's lock.
+[[gnu::constructor(101)]] static void find_record_slow() noexcept {
+  real_record_slow();
+}
+
 // tcmalloc::Sampler::RecordAllocationSlow(size_t): false: a sample. Weak, so that a static tcmalloc keeps its own.
 extern "C" __attribute__((weak, visibility("default"), noinline)) bool appprof_record_slow(
     void* sampler, size_t bytes) noexcept __asm__("_ZN8tcmalloc7Sampler20RecordAllocationSlowEm");
@@ -83,7 +90,9 @@ bool is_tcmalloc() noexcept {
 
 std::string why_no_heap() {
   if (!is_tcmalloc()) {
-    return "tcmalloc is not the allocator of this process: link gperftools' libtcmalloc, or preload it too\n";
+    return "tcmalloc is not the allocator of this process, or is libtcmalloc_minimal, which takes no "
+           "samples: link "
+           "gperftools' libtcmalloc, or preload it too\n";
   }
   if (appprof_sample_parameter <= 0) {
     return "tcmalloc takes no samples: the heap was left out at the start, and TCMALLOC_SAMPLE_PARAMETER is "
@@ -145,10 +154,38 @@ void for_each_entry(void** entries, Visit visit) {
 Sample sample_of(std::span<void*> stack, double count, double bytes) {
   Sample sample;
   for (const void* frame : stack) {
-    sample.stack.push_back(reinterpret_cast<uintptr_t>(frame));
+    const auto address = reinterpret_cast<uintptr_t>(frame);
+    if (const uint32_t labels = labels_of_frame(address); labels != 0) {
+      sample.labels = labels_of(labels);
+    } else {
+      sample.stack.push_back(address);
+    }
   }
   sample.values = {count, bytes};
   return sample;
+}
+
+// tcmalloc's text of such entries, as google-pprof reads it. tcmalloc's own would show labels as frames.
+std::string text_of_entries(void** entries, const std::string& kind) {
+  uint64_t all_count = 0, all_bytes = 0;
+  std::ostringstream rows;
+  for_each_entry(entries, [&](uintptr_t count, uintptr_t bytes, std::span<void*> stack) {
+    all_count += count;
+    all_bytes += bytes;
+    rows << std::dec << count << ": " << bytes << " [" << count << ": " << bytes << "] @" << std::hex;
+    for (const void* frame : stack) {
+      if (const auto address = reinterpret_cast<uintptr_t>(frame); labels_of_frame(address) == 0) {
+        rows << " 0x" << address;
+      }
+    }
+    rows << "\n";
+  });
+  std::ostringstream text;
+  text << "heap profile: " << all_count << ": " << all_bytes << " [" << all_count << ": " << all_bytes
+       << "] @ " << kind << "\n"
+       << rows.str() << "\nMAPPED_LIBRARIES:\n"
+       << read_file("/proc/self/maps");
+  return text.str();
 }
 
 }  // namespace
@@ -216,15 +253,14 @@ Profile growth_profile() {
 }
 
 std::string heap_text() {
-  std::string text;
-  appprof_malloc_extension()->GetHeapSample(&text);
-  return text;
+  int period = 0;
+  const std::unique_ptr<void*[]> entries(appprof_malloc_extension()->ReadStackTraces(&period));
+  return text_of_entries(entries.get(), "heap_v2/" + std::to_string(period));
 }
 
 std::string growth_text() {
-  std::string text;
-  appprof_malloc_extension()->GetHeapGrowthStacks(&text);
-  return text;
+  const std::unique_ptr<void*[]> entries(appprof_malloc_extension()->ReadHeapGrowthStackTraces());
+  return text_of_entries(entries.get(), "growth");
 }
 
 }  // namespace plimsoll::appprof

@@ -27,14 +27,14 @@ void reset_heap_in_child() noexcept;
 std::string why_no_heap();
 std::string why_no_allocations();
 
-// inuse_objects/count, inuse_space/bytes: a snapshot.
+// inuse_objects/count, inuse_space/bytes: a snapshot, with the labels that the allocating threads had.
 Profile heap_profile();
 // alloc_objects/count, alloc_space/bytes since the first start. Bytes as tcmalloc rounds them up.
 Profile allocation_profile();
 // growth_objects/count, growth_space/bytes: where tcmalloc took memory from the system, each time counted.
 Profile growth_profile();
 
-// As tcmalloc writes them, with the process's mappings.
+// As tcmalloc writes them, without labels, with the process's mappings.
 std::string heap_text();
 std::string growth_text();
 

@@ -18,6 +18,15 @@ uint32_t current_labels() noexcept;
 
 constexpr uint32_t kManyLabels = 0xFFFFFFFF;
 
+// A number as a frame that is no address of any machine, for stacks that others keep; and back: 0 where it is none.
+constexpr uintptr_t kLabelFrame = 0x4C61'6265'0000'0000;
+constexpr uintptr_t frame_of_labels(uint32_t number) {
+  return kLabelFrame | number;
+}
+constexpr uint32_t labels_of_frame(uintptr_t frame) {
+  return (frame & ~uintptr_t{UINT32_MAX}) == kLabelFrame ? static_cast<uint32_t>(frame) : 0;
+}
+
 // Empty where unknown. Not for signal handlers.
 Labels labels_of(uint32_t number);
 

@@ -1,47 +1,30 @@
-// gperftools' functions that take stacks, replaced by take_stack(): tcmalloc calls GetStackTrace for its samples, within malloc and
-// sometimes with its own lock held; libprofiler calls GetStackTraceWithContext in its handler of SIGPROF. Theirs use libunwind,
-// which takes locks that another thread may hold, or have held when the process was forked. Weak, so that a program that links
-// gperftools statically keeps its own.
+// gperftools' function that takes stacks, replaced by take_stack(): tcmalloc calls GetStackTrace for its samples, within malloc and
+// sometimes with its own lock held. Its own uses libunwind, which takes locks that another thread may hold, or have held when the
+// process was forked. Weak, so that a program that links gperftools statically keeps its own.
 #include <algorithm>
 
+#include "appprof/labels.h"
 #include "appprof/unwind.h"
 
 namespace plimsoll::appprof {
-namespace {
 
-int copy_stack(void** result, int max_depth, size_t skipped, uintptr_t first) noexcept {
+// GetStackTrace(void**, int, int): return addresses, without the innermost `skip`. tcmalloc keeps what it is given until the block
+// is freed: the labels go with it, as a frame outside of all others.
+extern "C" __attribute__((weak, visibility("default"), noinline)) int appprof_get_stack_trace(
+    void** result, int max_depth, int skip) noexcept __asm__("_Z13GetStackTracePPvii");
+int appprof_get_stack_trace(void** result, int max_depth, int skip) noexcept {
   uintptr_t frames[kMaxFrames];
-  const size_t depth = take_stack(frames, kMaxFrames, first);
+  const auto skipped = static_cast<size_t>(std::max(skip, 0));
+  const size_t depth =
+      take_stack(frames, kMaxFrames, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
   int kept = 0;
   for (size_t i = skipped; i < depth && kept < max_depth; ++i) {
     result[kept++] = reinterpret_cast<void*>(frames[i]);
   }
-  return kept;
-}
-
-}  // namespace
-
-#define APPPROF_STACK_CALL extern "C" __attribute__((weak, visibility("default"), noinline)) int
-
-// GetStackTrace(void**, int, int): return addresses, without the innermost `skip`.
-APPPROF_STACK_CALL appprof_get_stack_trace(void** result, int max_depth, int skip) noexcept
-    __asm__("_Z13GetStackTracePPvii");
-int appprof_get_stack_trace(void** result, int max_depth, int skip) noexcept {
-  return copy_stack(result, max_depth, static_cast<size_t>(std::max(skip, 0)),
-                    reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
-}
-
-// GetStackTraceWithContext(void**, int, int, const void*): from the interrupted instruction on. What the caller wants skipped are
-// the frames of its handler, which are not in there.
-APPPROF_STACK_CALL appprof_get_stack_with_context(void** result, int max_depth, int skip,
-                                                  const void* context) noexcept
-    __asm__("_Z24GetStackTraceWithContextPPviiPKv");
-int appprof_get_stack_with_context(void** result, int max_depth, int skip, const void* context) noexcept {
-  if (context == nullptr) {
-    return copy_stack(result, max_depth, static_cast<size_t>(std::max(skip, 0)),
-                      reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+  if (const uint32_t labels = current_labels(); labels != 0 && kept > 0 && kept < max_depth) {
+    result[kept++] = reinterpret_cast<void*>(frame_of_labels(labels));
   }
-  return copy_stack(result, max_depth, 0, interrupted_address(context));
+  return kept;
 }
 
 }  // namespace plimsoll::appprof

@@ -33,6 +33,15 @@ TEST(AppprofLabels, ScopesNestAndHide) {
   EXPECT_EQ(now(), Set{});
 }
 
+TEST(AppprofLabels, ANumberIsAFrameAndBack) {
+  for (const uint32_t number : {uint32_t{1}, uint32_t{1024}, kManyLabels}) {
+    EXPECT_EQ(labels_of_frame(frame_of_labels(number)), number);
+  }
+  for (const uintptr_t address : {uintptr_t{0}, uintptr_t{1}, uintptr_t{0x7fff'ffff'f000}, ~uintptr_t{0}}) {
+    EXPECT_EQ(labels_of_frame(address), 0);
+  }
+}
+
 TEST(AppprofLabels, TheSameLabelsHaveOneNumber) {
   ASSERT_TRUE(allocate_label_table());
   const auto number = [] {
