@@ -21,9 +21,10 @@ using RwlockCall = int (*)(pthread_rwlock_t*);
 using RwlockTimedCall = int (*)(pthread_rwlock_t*, const timespec*);
 using RwlockClockCall = int (*)(pthread_rwlock_t*, clockid_t, const timespec*);
 
-// The C library's function by a name, looked up at the first call: other libraries lock before our constructors run. dlsym takes
-// the loader's lock by a pointer that the loader has itself, not by a function replaced here, and allocates nothing where it
-// finds something.
+// The C library's function by a name. Looked up before main(), by find_all(): dlsym takes the loader's lock, and a thread that
+// waits for that with a lock of the application's could meet one in dlopen() that waits for the other. Other libraries lock before
+// our constructor runs, in the only thread that there is: then at the first call. dlsym takes the loader's lock by a pointer that
+// the loader has itself, not by a function replaced here, and allocates nothing where it finds something.
 template <typename Call>
 class RealCall {
  public:
@@ -54,6 +55,13 @@ constinit RealCall<RwlockTimedCall> g_rwlock_timedrdlock("pthread_rwlock_timedrd
 constinit RealCall<RwlockTimedCall> g_rwlock_timedwrlock("pthread_rwlock_timedwrlock");
 constinit RealCall<RwlockClockCall> g_rwlock_clockrdlock("pthread_rwlock_clockrdlock");
 constinit RealCall<RwlockClockCall> g_rwlock_clockwrlock("pthread_rwlock_clockwrlock");
+
+[[gnu::constructor(101)]] void find_all() noexcept {
+  const auto find = [](auto&... calls) { (static_cast<void>(calls.get()), ...); };
+  find(g_mutex_lock, g_mutex_trylock, g_mutex_timedlock, g_mutex_clocklock, g_rwlock_rdlock, g_rwlock_wrlock,
+       g_rwlock_tryrdlock, g_rwlock_trywrlock, g_rwlock_timedrdlock, g_rwlock_timedwrlock,
+       g_rwlock_clockrdlock, g_rwlock_clockwrlock);
+}
 
 // The error of a C library without the function.
 template <typename Call, typename... Arguments>
