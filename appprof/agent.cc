@@ -21,6 +21,8 @@ namespace plimsoll::appprof {
 namespace {
 
 constexpr size_t kMinTokenSize = 16;
+// Names, the command line and refusals beside each profile.
+constexpr uint32_t kConnectionsPerRequest = 4;
 
 struct Agent {
   AgentSettings settings;
@@ -43,9 +45,9 @@ void remove_announcement(Agent& agent) {
   }
 }
 
-// Another process's file and socket stay: only the one that announced itself takes it back.
+// Another process's file and socket stay: only the one that announced itself takes it back. Its threads go on until the end.
 [[gnu::destructor]] void at_exit() {
-  Agent* agent = g_agent.load();
+  Agent* agent = g_agent.exchange(nullptr);
   if (agent != nullptr && agent->pid == ::getpid()) {
     remove_announcement(*agent);
     constexpr std::string_view kUnix = "unix:";
@@ -86,10 +88,12 @@ std::string launch(Agent& agent, const ListenAddress& address) {
   agent.endpoints = std::make_unique<Endpoints>(
       Endpoints::Settings{settings.labels, settings.max_seconds, settings.max_requests_per_minute,
                           [&agent](pid_t thread) { return agent.server->is_own_thread(thread); }});
-  agent.server =
-      std::make_unique<HttpServer>(settings.token, [&agent](const Request& request, const RequestTime& time) {
-        return agent.endpoints->answer(request, time);
-      });
+  const auto connections_per_minute = static_cast<uint32_t>(
+      std::min<uint64_t>(uint64_t{kConnectionsPerRequest} * settings.max_requests_per_minute, UINT32_MAX));
+  agent.server = std::make_unique<HttpServer>(settings.token, connections_per_minute,
+                                              [&agent](const Request& request, const RequestTime& time) {
+                                                return agent.endpoints->answer(request, time);
+                                              });
   std::string why = agent.server->start(address);
   if (why.empty() && settings.is_announced) {
     const std::string folder =

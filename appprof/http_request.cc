@@ -98,6 +98,17 @@ std::optional<Request> parse_head(std::string_view head) {
   return request;
 }
 
+bool is_address_or_localhost(std::string_view host) {
+  if (host.starts_with("[")) {
+    const std::string address(host.substr(1, std::min(host.find(']'), host.size()) - 1));
+    in6_addr v6{};
+    return ::inet_pton(AF_INET6, address.c_str(), &v6) == 1;
+  }
+  const std::string name(host.substr(0, host.find(':')));
+  in_addr v4{};
+  return name == "localhost" || ::inet_pton(AF_INET, name.c_str(), &v4) == 1;
+}
+
 std::string write_response(const Response& response) {
   std::string text = "HTTP/1.1 " + std::to_string(response.status) + " " + reason_of(response.status) +
                      "\r\nContent-Type: " + response.content_type +

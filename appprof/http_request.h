@@ -33,6 +33,9 @@ std::optional<int64_t> parse_number(std::string_view text);
 // Lines up to the empty one; nothing where malformed.
 std::optional<Request> parse_head(std::string_view head);
 
+// Whether a Host header has a numeric address or "localhost", with or without a port.
+bool is_address_or_localhost(std::string_view host);
+
 // With `Connection: close`.
 std::string write_response(const Response& response);
 

@@ -22,6 +22,8 @@ namespace {
 constexpr size_t kStackBytes = size_t{256} << 10;
 constexpr int64_t kReadTimeoutNs = 5'000'000'000;
 constexpr int64_t kWriteTimeoutNs = 30'000'000'000;
+// Between looks at whether the descriptors are still ours: no event tells that they were closed.
+constexpr int kLookMs = 2000;
 
 // Until something of `events` is there; false: the time is over.
 bool wait_for(int descriptor, short events, int64_t until_ns) {
@@ -120,7 +122,9 @@ std::string HttpServer::start(const ListenAddress& address) {
     connection.store(-1);
   }
   std::string why;
+  is_unix_socket_ = !address.path.empty();
   socket_ = open_listening_socket(address, why);
+  identity_ = FileIdentity::of(socket_.descriptor);
   if (!why.empty()) {
     stop();
     return why;
@@ -135,16 +139,25 @@ std::string HttpServer::start(const ListenAddress& address) {
 }
 
 void HttpServer::stop() {
+  is_stopping_.store(true);
+  const bool are_ours = are_descriptors_ours();
   if (is_running_) {
     const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(stop_event_, &one, sizeof(one));
+    if (are_ours && ::write(stop_event_, &one, sizeof(one)) < 0) {
+      // It looks at is_stopping_ in kLookMs.
+    }
     ::pthread_join(acceptor_, nullptr);
     std::unique_lock lock(mutex_);
+    for (const std::atomic<int>& connection : connections_) {
+      if (const int descriptor = connection.load(); descriptor >= 0) {
+        ::shutdown(descriptor, SHUT_RDWR);  // a client that does not read is not waited for
+      }
+    }
     is_idle_.wait(lock, [this] { return active_ == 0; });
     is_running_ = false;
   }
   for (int* descriptor : {&socket_.descriptor, &stop_event_}) {
-    if (*descriptor >= 0) {
+    if (*descriptor >= 0 && are_ours) {
       ::close(*descriptor);
     }
     *descriptor = -1;
@@ -156,11 +169,11 @@ void HttpServer::stop() {
 }
 
 void HttpServer::close_in_child() noexcept {
-  for (int descriptor : {socket_.descriptor, stop_event_}) {
-    if (descriptor >= 0) {
-      ::close(descriptor);
-    }
+  if (!are_descriptors_ours()) {
+    return;
   }
+  ::close(socket_.descriptor);
+  ::close(stop_event_);
   for (std::atomic<int>& connection : connections_) {
     if (const int descriptor = connection.load(); descriptor >= 0) {
       ::close(descriptor);
@@ -185,56 +198,88 @@ void* HttpServer::run_acceptor(void* self) {
 
 void* HttpServer::run_connection(void* argument) {
   const std::unique_ptr<Connection> connection(static_cast<Connection*>(argument));
-  connection->server->serve(connection->slot);
+  const auto [server, slot] = *connection;
+  server->enter_thread(slot);
+  try {
+    server->serve(server->connections_[slot].load());
+  } catch (const std::exception&) {  // memory is short, also for saying so
+  }
+  server->threads_[slot].store(0);
+  server->end_connection(slot);
   return nullptr;
+}
+
+// False: no more are taken.
+bool HttpServer::wait_for_connection(RateLimit& limit) const {
+  std::array<pollfd, 2> polls{pollfd{socket_.descriptor, POLLIN, 0}, pollfd{stop_event_, POLLIN, 0}};
+  int ready = 0;
+  while (ready <= 0) {
+    ready = ::poll(polls.data(), polls.size(), kLookMs);
+    if ((ready < 0 && errno != EINTR) || polls[1].revents != 0 || is_stopping_.load() ||
+        !are_descriptors_ours()) {
+      return false;
+    }
+  }
+  while (!limit.take(monotonic_ns())) {
+    if (::poll(&polls[1], 1, 20) > 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void HttpServer::accept_connections() {
   enter_thread(kMaxConnections);
-  std::array<pollfd, 2> polls{pollfd{socket_.descriptor, POLLIN, 0}, pollfd{stop_event_, POLLIN, 0}};
-  for (;;) {
-    if (::poll(polls.data(), polls.size(), -1) < 0 && errno != EINTR) {
-      return;
-    }
-    if (polls[1].revents != 0) {
-      return;
-    }
+  RateLimit limit(connections_per_minute_, monotonic_ns());
+  while (wait_for_connection(limit)) {
     const int connection = ::accept4(socket_.descriptor, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (connection < 0) {
-      if (errno == EMFILE || errno == ENFILE) {
-        ::poll(&polls[1], 1, 100);  // the program has no descriptor left: no spinning
+    if (connection >= 0) {
+      try {
+        start_connection(connection);
+      } catch (const std::exception&) {  // memory is short, before the connection had a slot
+        ::close(connection);
       }
-      continue;
-    }
-    const auto* free = std::ranges::find_if(connections_, [](const auto& slot) { return slot.load() < 0; });
-    if (free == connections_.end()) {
-      write_all(connection, write_response(refusal(503, "too many connections\n")));
-      ::close(connection);
-      continue;
-    }
-    const auto slot = static_cast<size_t>(free - connections_.begin());
-    connections_[slot].store(connection);
-    {
-      const std::lock_guard lock(mutex_);
-      ++active_;
-    }
-    auto argument = std::make_unique<Connection>(Connection{this, slot});
-    pthread_t thread{};
-    if (start_thread(&run_connection, argument.get(), thread)) {
-      argument.release();
-      ::pthread_detach(thread);
-    } else {
-      ::close(connection);
-      connections_[slot].store(-1);
-      const std::lock_guard lock(mutex_);
-      --active_;
+    } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+      pollfd stop{stop_event_, POLLIN, 0};
+      ::poll(&stop, 1, 100);  // no descriptor or memory left: no spinning
     }
   }
 }
 
-void HttpServer::serve(size_t slot) {
-  enter_thread(slot);
-  const int connection = connections_[slot].load();
+void HttpServer::start_connection(int connection) {
+  const auto* free = std::ranges::find_if(connections_, [](const auto& slot) { return slot.load() < 0; });
+  if (free == connections_.end()) {
+    const std::string answer = write_response(refusal(503, "too many connections\n"));
+    [[maybe_unused]] const ssize_t sent =
+        ::send(connection, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    ::close(connection);
+    return;
+  }
+  const auto slot = static_cast<size_t>(free - connections_.begin());
+  auto argument = std::make_unique<Connection>(Connection{this, slot});
+  connections_[slot].store(connection);
+  {
+    const std::lock_guard lock(mutex_);
+    ++active_;
+  }
+  pthread_t thread{};
+  if (start_thread(&run_connection, argument.get(), thread)) {
+    argument.release();
+    ::pthread_detach(thread);
+  } else {
+    end_connection(slot);
+  }
+}
+
+void HttpServer::end_connection(size_t slot) {
+  const std::lock_guard lock(mutex_);
+  // The slot first: in a child forked in between, the number may be another file's.
+  ::close(connections_[slot].exchange(-1));
+  --active_;
+  is_idle_.notify_all();
+}
+
+void HttpServer::serve(int connection) {
   write_all(connection, [&] {
     try {
       return write_response(answer(connection));
@@ -248,13 +293,6 @@ void HttpServer::serve(size_t slot) {
   const int64_t until_ns = monotonic_ns() + 1'000'000'000;
   while (read_more(connection, rest, kMaxBodyBytes, until_ns)) {
   }
-  threads_[slot].store(0);
-  // The slot first: in a child forked in between, the number may be another file's.
-  connections_[slot].store(-1);
-  ::close(connection);
-  const std::lock_guard lock(mutex_);
-  --active_;
-  is_idle_.notify_all();
 }
 
 Response HttpServer::answer(int connection) {
@@ -273,8 +311,11 @@ Response HttpServer::answer(int connection) {
   if (!token_.empty() && !is_same_secret(request->header("authorization"), "Bearer " + token_)) {
     return refusal(401, "requires the header \"Authorization: Bearer TOKEN\"\n");
   }
-  if (!request->header("origin").empty()) {
-    return refusal(403, "not for pages of a browser\n");
+  // A page of a browser may have a name that it makes resolve to this machine.
+  const std::string host = request->header("host");
+  if (!request->header("origin").empty() ||
+      (token_.empty() && !is_unix_socket_ && !host.empty() && !is_address_or_localhost(host))) {
+    return refusal(403, "not for pages of a browser: use an address or localhost\n");
   }
   if (request->method != "GET" && request->method != "POST") {
     return refusal(405, "GET and POST only\n");
@@ -288,7 +329,7 @@ Response HttpServer::answer(int connection) {
   if (request->header("expect") == "100-continue") {
     write_all(connection, "HTTP/1.1 100 Continue\r\n\r\n");
   }
-  request->body = content.substr(end + 4);
+  request->body = content.substr(end + 4, static_cast<size_t>(*length));
   while (request->body.size() < static_cast<size_t>(*length)) {
     if (!read_more(connection, request->body, static_cast<size_t>(*length), until_ns)) {
       return refusal(400, "the body is shorter than its length\n");

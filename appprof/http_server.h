@@ -16,8 +16,10 @@
 #include <mutex>
 #include <string>
 
+#include "appprof/file_identity.h"
 #include "appprof/http_request.h"
 #include "appprof/listening_socket.h"
+#include "appprof/rate_limit.h"
 
 namespace plimsoll::appprof {
 
@@ -41,14 +43,18 @@ class HttpServer {
   static constexpr size_t kMaxHeadBytes = 8 << 10;
   static constexpr size_t kMaxBodyBytes = 1 << 20;
 
-  HttpServer(std::string token, Handler handler) : token_(std::move(token)), handler_(std::move(handler)) {}
+  // Connections over the rate wait, so that a storm of them costs the application little.
+  HttpServer(std::string token, uint32_t connections_per_minute, Handler handler)
+      : token_(std::move(token)),
+        connections_per_minute_(connections_per_minute),
+        handler_(std::move(handler)) {}
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer();
 
   // Listens, and starts the thread. Returns why not; empty: it serves.
   std::string start(const ListenAddress& address);
-  // Waits for its threads; answers under way end.
+  // Waits for its threads; answers under way end, and connections are cut.
   void stop();
 
   // "http://127.0.0.1:41234" or "unix:/path".
@@ -65,24 +71,34 @@ class HttpServer {
 
   bool start_thread(void* (*run)(void*), void* argument, pthread_t& thread) const;
   void accept_connections();
-  void serve(size_t slot);
+  void start_connection(int connection);
+  void end_connection(size_t slot);
+  bool wait_for_connection(RateLimit& limit) const;
+  bool are_descriptors_ours() const noexcept { return FileIdentity::of(socket_.descriptor) == identity_; }
+  void serve(int connection);
   Response answer(int connection);
   void enter_thread(size_t place);
   static void* run_acceptor(void* self);
   static void* run_connection(void* connection);
 
   const std::string token_;
+  const uint32_t connections_per_minute_;
   const Handler handler_;
+  bool is_unix_socket_ = false;
   ListeningSocket socket_;
   int stop_event_ = -1;  // readable from stop() on
+  // A program that closes all descriptors, as daemons do at their start, closes both; then the numbers may be other files'.
+  FileIdentity identity_;
   pthread_t acceptor_{};
   bool is_running_ = false;
 
-  std::array<std::atomic<int>, kMaxConnections> connections_;  // descriptors; -1: free
+  std::array<std::atomic<int>, kMaxConnections>
+      connections_;  // descriptors; -1: free. Closed with mutex_ held
   std::array<std::atomic<pid_t>, kMaxConnections + 1> threads_{};
   std::mutex mutex_;
   std::condition_variable is_idle_;
   size_t active_ = 0;  // guarded by mutex_
+  std::atomic<bool> is_stopping_{false};
 };
 
 }  // namespace plimsoll::appprof
