@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
+#include <map>
 #include <sstream>
 #include <thread>
 
@@ -19,6 +21,8 @@ namespace plimsoll::testing::appprof_test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -86,25 +90,44 @@ double standard_error(double bytes, double block) {
   return block * std::sqrt(bytes / block * (1 - p)) / p;
 }
 
+// "appprof_load.cc:41": where the program's source says "line: FUNCTION".
+std::string place_of(const std::string& function) {
+  std::ifstream source(source_file("tests/workloads/appprof_load.cc"));
+  int number = 0;
+  for (std::string line; std::getline(source, line);) {
+    ++number;
+    if (line.ends_with("line: " + function)) {
+      return "tests/workloads/appprof_load.cc:" + std::to_string(number);
+    }
+  }
+  return "no line of the source is marked";
+}
+
+// One program for all tests that only ask: its profiles do not change.
 class Appprof : public ::testing::Test {
  protected:
-  // Through plimsolld's scraper, into data of its own.
-  std::string scrape(const std::string& url) {
-    const std::string name = std::to_string(scraped_++);
-    const std::string file = folder_ / (name + ".profile");
-    const Finished scraped = run({"plimsolld", "--scrape", url, "--output", file});
-    EXPECT_EQ(scraped.status, 0) << scraped.err;
-    EXPECT_THAT(scraped.out, Not(HasSubstr("note:")));
-    const Finished imported = run({"plimsoll", "import", "--data", folder_ / name, "--symbol-root",
-                                   built_file(), "--symbol-root", "/usr", file});
-    EXPECT_EQ(imported.status, 0) << imported.err;
-    return folder_ / name;
+  static void SetUpTestSuite() { g_load = start_load(); }
+  static void TearDownTestSuite() { g_load.reset(); }
+  static const Serving& load() { return *g_load; }
+
+  // Through plimsolld's scraper, into one store.
+  void scrape(const std::vector<std::string>& urls) {
+    std::vector<std::string> import = {"plimsoll", "import", "--data", data(), "--symbol-root", built_file()};
+    for (const std::string& url : urls) {
+      const std::string file = folder_ / (std::to_string(scraped_++) + ".profile");
+      const Finished scraped = run({"plimsolld", "--scrape", url, "--output", file});
+      ASSERT_EQ(scraped.status, 0) << url << scraped.err;
+      EXPECT_THAT(scraped.out, Not(HasSubstr("note:")));
+      import.push_back(file);
+    }
+    const Finished imported = run(import);
+    ASSERT_EQ(imported.status, 0) << imported.err;
   }
 
-  static double sum_of(const std::string& data_dir, const std::string& event, const std::string& function,
-                       const std::vector<std::string>& more = {}) {
+  double sum_of(const std::string& event, const std::string& function,
+                const std::vector<std::string>& more = {}) const {
     std::vector<std::string> arguments = {
-        "--data", data_dir, "--event", event, "--where", "function=~" + function, "--by", "app"};
+        "--data", data(), "--event", event, "--where", "function=~" + function, "--by", "app"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     double sum = 0;
     for (const auto& [app, value] : self_of(top(arguments))) {
@@ -113,15 +136,18 @@ class Appprof : public ::testing::Test {
     return sum;
   }
 
+  std::string data() const { return folder_ / "data"; }
+
   TemporaryFolder folder_;
 
  private:
+  static std::unique_ptr<Serving> g_load;
   int scraped_ = 0;
 };
+std::unique_ptr<Serving> Appprof::g_load;
 
 TEST_F(Appprof, TheHeapHasItsSitesWithinTheMarginOfSampling) {
-  const auto load = start_load();
-  const std::string data = scrape(load->url("/debug/pprof/heap"));
+  scrape({load().url("/debug/pprof/heap"), load().url("/debug/pprof/growth")});
   for (const auto& [function, bytes, block] :
        std::vector<std::tuple<std::string, double, double>>{{"^hold_tiny_blocks", 4 * kMiB, 16},
                                                             {"^hold_small_blocks", 16 * kMiB, 1024},
@@ -129,68 +155,110 @@ TEST_F(Appprof, TheHeapHasItsSitesWithinTheMarginOfSampling) {
                                                             {"^hold_huge_block", 64 * kMiB, 64 * kMiB}}) {
     const double error = standard_error(bytes, block);
     // One in 3.5 million runs is off by more than five standard errors.
-    EXPECT_NEAR(sum_of(data, "heap-inuse-bytes", function), bytes, 5 * error + 1) << function;
-    EXPECT_NEAR(sum_of(data, "heap-inuse-objects", function), bytes / block, 5 * error / block + 1)
-        << function;
+    EXPECT_NEAR(sum_of("heap-inuse-bytes", function), bytes, 5 * error + 1) << function;
+    EXPECT_NEAR(sum_of("heap-inuse-objects", function), bytes / block, 5 * error / block + 1) << function;
   }
-  EXPECT_EQ(sum_of(data, "heap-inuse-bytes", "^allocate_and_free"), 0);
-  EXPECT_NEAR(sum_of(data, "heap-inuse-bytes", "^hold_large_blocks", {"--where", "label:revision=42"}),
-              64 * kMiB, 5 * standard_error(64 * kMiB, 65'536));
+  EXPECT_EQ(sum_of("heap-inuse-bytes", "^allocate_and_free"), 0);
+  EXPECT_EQ(sum_of("heap-inuse-bytes", "^hold_large_blocks", {"--where", "label:revision=42"}),
+            sum_of("heap-inuse-bytes", "^hold_large_blocks"))
+      << "the process's labels";
+  EXPECT_EQ(sum_of("heap-inuse-bytes", "^hold_small_blocks", {"--where", "label:request=list"}),
+            sum_of("heap-inuse-bytes", "^hold_small_blocks"))
+      << "those of the thread that allocated";
+  EXPECT_EQ(sum_of("heap-inuse-bytes", "^hold_large_blocks", {"--where", "label:request=list"}), 0);
+  EXPECT_GT(sum_of("heap-growth-bytes", "^hold_huge_block"), 60 * kMiB);
 }
 
 TEST_F(Appprof, AllocationsIncludeWhatIsFreed) {
-  const auto load = start_load();
-  const std::string data = scrape(load->url("/debug/pprof/allocs"));
-  EXPECT_NEAR(sum_of(data, "heap-alloc-bytes", "^allocate_and_free"), 64 * kMiB,
+  scrape({load().url("/debug/pprof/allocs")});
+  EXPECT_NEAR(sum_of("heap-alloc-bytes", "^allocate_and_free"), 64 * kMiB,
               5 * standard_error(64 * kMiB, 4096));
-  EXPECT_NEAR(sum_of(data, "heap-alloc-objects", "^allocate_and_free"), 16'384,
+  EXPECT_NEAR(sum_of("heap-alloc-objects", "^allocate_and_free"), 16'384,
               5 * standard_error(64 * kMiB, 4096) / 4096);
-  EXPECT_NEAR(sum_of(data, "heap-alloc-bytes", "^hold_small_blocks"), 16 * kMiB,
+  EXPECT_NEAR(sum_of("heap-alloc-bytes", "^hold_small_blocks"), 16 * kMiB,
               5 * standard_error(16 * kMiB, 1024));
-  EXPECT_GT(sum_of(scrape(load->url("/debug/pprof/growth")), "heap-growth-bytes", "^hold_huge_block"),
-            60 * kMiB);
 }
 
 TEST_F(Appprof, LockWaitsAreThoseThatTheProgramMeasured) {
-  const auto load = start_load();
-  const std::string data = scrape(load->url("/debug/pprof/contention"));
-  const double measured_ns = std::stod(load->word_after("lock_wait_ns"));
-  EXPECT_EQ(sum_of(data, "lock-contentions", "^wait_for_mutex"), 10);
+  scrape({load().url("/debug/pprof/contention")});
+  const double measured_ns = std::stod(load().word_after("lock_wait_ns"));
+  EXPECT_EQ(sum_of("lock-contentions", "^wait_for_mutex"), 10);
   // The program's clock starts before the call and stops after it.
-  EXPECT_LE(sum_of(data, "lock-wait-ns", "^wait_for_mutex"), measured_ns);
-  EXPECT_GE(sum_of(data, "lock-wait-ns", "^wait_for_mutex"), measured_ns / 2);
-  EXPECT_EQ(sum_of(data, "lock-contentions", "^wait_for_rwlock"), 5);
-  EXPECT_EQ(sum_of(data, "lock-contentions", "^wait_for_rwlock", {"--where", "label:request=store"}), 5);
-  const std::string text = scrape(load->url("/pprof/contention"));
-  EXPECT_EQ(sum_of(text, "lock-contentions", "^wait_for_mutex"), 10);
-  EXPECT_EQ(sum_of(scrape(load->url("/debug/pprof/mutex")), "lock-contentions", "^wait_for_rwlock"), 5);
-  EXPECT_EQ(load->get("/debug/pprof/contention?seconds=1").status, 200);
+  EXPECT_LE(sum_of("lock-wait-ns", "^wait_for_mutex"), measured_ns);
+  EXPECT_GE(sum_of("lock-wait-ns", "^wait_for_mutex"), measured_ns / 2);
+  EXPECT_EQ(sum_of("lock-contentions", "^wait_for_rwlock"), 5);
+  EXPECT_EQ(sum_of("lock-contentions", "^wait_for_rwlock", {"--where", "label:request=store"}), 5);
+}
+
+TEST_F(Appprof, LegacyTextsHaveTheSameSites) {
+  scrape({load().url("/pprof/contention"), load().url("/pprof/heap")});
+  EXPECT_EQ(sum_of("lock-contentions", "^wait_for_mutex"), 10);
+  EXPECT_NEAR(sum_of("heap-inuse-bytes", "^hold_small_blocks"), 16 * kMiB,
+              5 * standard_error(16 * kMiB, 1024));
 }
 
 TEST_F(Appprof, WallTimeHasBlockedThreadsWithTheirLabelsAndCpuHasNot) {
-  const auto load = start_load();
-  const std::string wall = scrape(load->url("/debug/pprof/wall?seconds=2"));
-  const double blocked = sum_of(wall, "wall", "^block_forever");
-  const double burning = sum_of(wall, "wall", "^burn_cpu");
-  // Three threads live, one after the other is asked.
-  EXPECT_NEAR(blocked / burning, 1, 0.2);
-  EXPECT_EQ(sum_of(wall, "wall", "^block_forever",
-                   {"--where", "label:request=search", "--where", "label:tenant=gold"}),
-            blocked);
-  EXPECT_EQ(sum_of(wall, "wall", "^burn_cpu", {"--where", "label:request=search"}), 0);
-  const std::string cpu = scrape(load->url("/debug/pprof/profile?seconds=1"));
-  EXPECT_GT(sum_of(cpu, "cpu", "^burn_cpu"), 0);
-  EXPECT_EQ(sum_of(cpu, "cpu", "^block_forever"), 0);
-  const std::string threads = scrape(load->url("/debug/pprof/threads"));
-  EXPECT_EQ(sum_of(threads, "threads", "^block_forever"), 1);
-  EXPECT_THAT(load->get("/debug/pprof/threads?debug=1").body, HasSubstr(" S appprof_load"));
+  scrape({load().url("/debug/pprof/wall?seconds=1"), load().url("/debug/pprof/profile?seconds=1"),
+          load().url("/debug/pprof/threads")});
+  const double blocked = sum_of("wall", "^block_forever");
+  const double burning = sum_of("wall", "^burn_cpu");
+  // Three threads live, one after the other is asked: some 66 times each, after pauses that vary.
+  EXPECT_NEAR(blocked / burning, 1, 0.5);
+  EXPECT_EQ(
+      sum_of("wall", "^block_forever", {"--where", "label:request=search", "--where", "label:tenant=gold"}),
+      blocked);
+  EXPECT_EQ(sum_of("wall", "^burn_cpu", {"--where", "label:request=search"}), 0);
+  EXPECT_GT(sum_of("cpu", "^burn_cpu"), 0);
+  EXPECT_EQ(sum_of("cpu", "^burn_cpu", {"--where", "label:request=burn"}), sum_of("cpu", "^burn_cpu"));
+  EXPECT_EQ(sum_of("cpu", "^block_forever"), 0);
+  EXPECT_EQ(sum_of("threads", "^block_forever"), 1);
+  EXPECT_THAT(load().get("/debug/pprof/threads?debug=1").body, HasSubstr(" S appprof_load"));
+}
+
+// A daemon scrapes the program and sends to a server, which names the sites.
+TEST_F(Appprof, AServersAnswersNameTheSitesWithFileAndLine) {
+  TestServer server(data(), "[symbols]\nroots = [\"" + built_file() + "\"]\n");
+  ASSERT_TRUE(server.becomes_ready());
+  const std::string config = folder_ / "daemon.toml";
+  // Counts of a process that is younger than the interval are taken as they are.
+  std::ofstream(config) << "[daemon]\nserver = \"" << server.fleet_address()
+                        << "\"\n[scrape]\ninterval = \"1h\"\n"
+                        << "endpoints = [\"" << load().url("/debug/pprof/contention") << "\", \""
+                        << load().url("/debug/pprof/heap") << "\"]\n";
+  const Background daemon({"plimsolld", "--config", config});
+  const auto rows = [&](const std::string& event, const std::string& by, const std::string& function) {
+    const Finished answer = run({"plimsoll", "top", "--server", server.address(), "--event", event, "--by",
+                                 by, "--where", "function=~" + function, "--limit", "100", "--json"});
+    const auto table = query::from_json(answer.out);
+    return answer.status == 0 && table ? rows_of(*table) : std::vector<Row>();
+  };
+  const auto places = [&](const std::string& event, const std::string& function) {
+    std::vector<std::string> found;
+    for (const Row& row : rows(event, "function,line", "^" + function)) {
+      if (text(row.at("function")).starts_with(function)) {
+        found.push_back(text(row.at("line")));
+      }
+    }
+    return found;
+  };
+  for (const auto& [event, function] :
+       {std::pair("lock-wait-ns", "wait_for_mutex"), std::pair("lock-wait-ns", "wait_for_rwlock"),
+        std::pair("heap-inuse-bytes", "hold_large_blocks")}) {
+    ASSERT_TRUE(eventually([&] { return !places(event, function).empty(); }, std::chrono::milliseconds(100)))
+        << function << daemon.err();
+    EXPECT_THAT(places(event, function), ElementsAre(EndsWith(place_of(function)))) << function;
+  }
+  std::map<std::string, double> by_request;
+  for (const Row& row : rows("lock-contentions", "label:request", "^wait_for_rwlock")) {
+    by_request[text(row.at("label:request"))] = number(row.at("self"));
+  }
+  EXPECT_EQ(by_request, (std::map<std::string, double>{{"store", 5}}));
 }
 
 TEST_F(Appprof, GoToolPprofShowsTheSitesOfEachEndpoint) {
   if (run({"/usr/bin/env", "go", "version"}).status != 0) {
     GTEST_SKIP() << "go is not installed";
   }
-  const auto load = start_load();
   for (const auto& [path, function] :
        std::vector<std::pair<std::string, std::string>>{{"/debug/pprof/heap", "hold_large_blocks"},
                                                         {"/debug/pprof/allocs", "allocate_and_free"},
@@ -204,7 +272,7 @@ TEST_F(Appprof, GoToolPprofShowsTheSitesOfEachEndpoint) {
                                                         {"/pprof/contention", "wait_for_mutex"}}) {
     const Finished shown =
         run({"/usr/bin/env", "HOME=" + folder_.path(), "PPROF_TMPDIR=" + folder_.path(), "go", "tool",
-             "pprof", "-top", "-nodecount=1000", "-nodefraction=0", load->url(path)});
+             "pprof", "-top", "-nodecount=1000", "-nodefraction=0", load().url(path)});
     EXPECT_EQ(shown.status, 0) << path << shown.err;
     EXPECT_THAT(shown.out, HasSubstr(function)) << path << shown.err;
   }
@@ -214,7 +282,6 @@ TEST_F(Appprof, GooglePprofShowsTheSitesOfEachEndpoint) {
   if (::access("/usr/bin/google-pprof", X_OK) != 0) {
     GTEST_SKIP() << "google-pprof is not installed";
   }
-  const auto load = start_load();
   for (const auto& [path, function] :
        std::vector<std::pair<std::string, std::string>>{{"/pprof/heap", "hold_large_blocks"},
                                                         {"/pprof/growth", "hold_huge_block"},
@@ -222,18 +289,17 @@ TEST_F(Appprof, GooglePprofShowsTheSitesOfEachEndpoint) {
                                                         {"/pprof/profile?seconds=1", "burn_cpu"}}) {
     // Without a program: names come from /pprof/symbol, and the program's path from /pprof/cmdline.
     const Finished shown = run({"/usr/bin/env", "HOME=" + folder_.path(), "PPROF_TMPDIR=" + folder_.path(),
-                                "google-pprof", "--text", load->url(path)});
+                                "google-pprof", "--text", load().url(path)});
     EXPECT_EQ(shown.status, 0) << path << shown.err;
     EXPECT_THAT(shown.out, HasSubstr(function)) << path << shown.err;
   }
 }
 
 TEST_F(Appprof, OneProfileThatSamplesAtATimeAndSoManyRequestsAMinute) {
-  const auto load = start_load();
   Answer first;
-  std::thread other([&] { first = load->get("/debug/pprof/wall?seconds=3"); });
+  std::thread other([&] { first = load().get("/debug/pprof/wall?seconds=2"); });
   ASSERT_TRUE(eventually([&] {
-    const Answer second = load->get("/debug/pprof/profile?seconds=1");
+    const Answer second = load().get("/debug/pprof/profile?seconds=1");
     return second.status == 429 && second.body.find("one at a time") != std::string::npos;
   }));
   other.join();
@@ -241,14 +307,14 @@ TEST_F(Appprof, OneProfileThatSamplesAtATimeAndSoManyRequestsAMinute) {
   for (const char* path :
        {"/debug/pprof/profile?seconds=0", "/debug/pprof/profile?seconds=61", "/debug/pprof/wall?seconds=x",
         "/debug/pprof/heap?seconds=5", "/debug/pprof/allocs?seconds=-1"}) {
-    EXPECT_EQ(load->get(path).status, 400) << path;
+    EXPECT_EQ(load().get(path).status, 400) << path;
   }
-  EXPECT_EQ(load->get("/no/such/thing").status, 404);
-  EXPECT_EQ(load->get("/", "DELETE").status, 405);
-  EXPECT_THAT(load->get("/").body,
+  EXPECT_EQ(load().get("/no/such/thing").status, 404);
+  EXPECT_EQ(load().get("/", "DELETE").status, 405);
+  EXPECT_THAT(load().get("/").body,
               AllOf(HasSubstr("/debug/pprof/wall"), HasSubstr("label job: appprof_load")));
-  EXPECT_THAT(load->get("/debug/pprof/cmdline").body, ::testing::StartsWith(program("appprof_load")));
-  EXPECT_THAT(load->get("/pprof/symbol").body, HasSubstr("num_symbols: 1"));
+  EXPECT_THAT(load().get("/debug/pprof/cmdline").body, ::testing::StartsWith(program("appprof_load")));
+  EXPECT_THAT(load().get("/pprof/symbol").body, HasSubstr("num_symbols: 1"));
 }
 
 TEST_F(Appprof, APreloadedProgramsLocksAndHeapAreThoseThatItMeasured) {
@@ -275,14 +341,13 @@ TEST_F(Appprof, APreloadedProgramsLocksAndHeapAreThoseThatItMeasured) {
   std::string word;
   double ns = 0, count = 0;
   words >> word >> ns >> word >> count;
-  const std::string locks = scrape(url + "/debug/pprof/contention");
-  EXPECT_EQ(sum_of(locks, "lock-contentions", "^wait_for_the_lock"), count);
-  EXPECT_LE(sum_of(locks, "lock-wait-ns", "^wait_for_the_lock"), ns);
-  EXPECT_GE(sum_of(locks, "lock-wait-ns", "^wait_for_the_lock"), ns / 2);
-  const std::string heap = scrape(url + "/debug/pprof/heap");
-  EXPECT_NEAR(sum_of(heap, "heap-inuse-bytes", "^allocate_large_blocks"), 64 * kMiB,
+  scrape({url + "/debug/pprof/contention", url + "/debug/pprof/heap"});
+  EXPECT_EQ(sum_of("lock-contentions", "^wait_for_the_lock"), count);
+  EXPECT_LE(sum_of("lock-wait-ns", "^wait_for_the_lock"), ns);
+  EXPECT_GE(sum_of("lock-wait-ns", "^wait_for_the_lock"), ns / 2);
+  EXPECT_NEAR(sum_of("heap-inuse-bytes", "^allocate_large_blocks"), 64 * kMiB,
               5 * standard_error(64 * kMiB, 65'536));
-  EXPECT_NEAR(sum_of(heap, "heap-inuse-bytes", "^allocate_small_blocks"), 16 * kMiB,
+  EXPECT_NEAR(sum_of("heap-inuse-bytes", "^allocate_small_blocks"), 16 * kMiB,
               5 * standard_error(16 * kMiB, 1024));
 }
 
@@ -313,7 +378,7 @@ TEST_F(Appprof, WithoutTcmallocTheRestIsServed) {
 
 std::string torture_seconds() {
   const char* text = std::getenv("PLIMSOLL_TEST_APPPROF_SECONDS");
-  return text == nullptr ? "6" : text;
+  return text == nullptr ? "3" : text;
 }
 
 std::vector<std::string> torture(const std::string& name, const std::string& socket) {

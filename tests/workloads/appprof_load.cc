@@ -35,10 +35,11 @@ using Blocks = std::vector<std::unique_ptr<char[]>>;
   allocate(blocks, size_t{4} << 20, 16);
 }
 [[gnu::noinline]] void hold_small_blocks(Blocks& blocks) {
+  const appprof::Label label("request", "list");
   allocate(blocks, size_t{16} << 20, 1024);
 }
 [[gnu::noinline]] void hold_large_blocks(Blocks& blocks) {
-  allocate(blocks, size_t{64} << 20, 65'536);
+  allocate(blocks, size_t{64} << 20, 65'536);  // line: hold_large_blocks
 }
 [[gnu::noinline]] void hold_huge_block(Blocks& blocks) {
   allocate(blocks, size_t{64} << 20, size_t{64} << 20);
@@ -66,7 +67,7 @@ std::condition_variable g_never_signalled;
 [[gnu::noinline]] void wait_for_mutex() {
   const auto began = Clock::now();
   g_is_about_to_wait = true;
-  g_mutex.lock();
+  g_mutex.lock();  // line: wait_for_mutex
   g_waited_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count();
   g_mutex.unlock();
 }
@@ -74,13 +75,18 @@ std::condition_variable g_never_signalled;
 [[gnu::noinline]] void wait_for_rwlock() {
   const appprof::Label label("request", "store");
   g_is_about_to_wait = true;
-  pthread_rwlock_rdlock(&g_rwlock);
+  pthread_rwlock_rdlock(&g_rwlock);  // line: wait_for_rwlock
   pthread_rwlock_unlock(&g_rwlock);
 }
 
+// A part of the time, since tests that wait for profiles are not alone on their machine.
 [[gnu::noinline]] void burn_cpu() {
-  for (int i = 0; i < 100'000; ++i) {
-    g_sink = g_sink * 7 + 1;
+  const appprof::Label label("request", "burn");
+  for (;;) {
+    for (int i = 0; i < 1'000'000; ++i) {
+      g_sink = g_sink * 7 + 1;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
@@ -138,11 +144,7 @@ int main(int argc, char** argv) {
               &wait_for_rwlock);
   }
   std::thread([] { block_forever(); }).detach();
-  std::thread([] {
-    for (;;) {
-      burn_cpu();
-    }
-  }).detach();
+  std::thread([] { burn_cpu(); }).detach();
   std::fprintf(stderr, "address %s\nlock_wait_ns %lld contentions 10\nready\n", appprof::address().c_str(),
                static_cast<long long>(g_waited_ns.load()));
   for (;;) {
