@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <unordered_map>
@@ -109,13 +110,18 @@ class Writer {
     Message message;
     message.add_packed(1, locations);
     message.add_packed(2, values);
-    for (const Labels* labels : {&sample.labels, &labels_}) {
-      for (const auto& [key, value] : *labels) {
-        Message label;
-        label.add_number(1, string_id(key));
-        label.add_number(2, string_id(value));
-        message.add_message(3, label);
+    // The thread's hide those of the process.
+    Labels labels = sample.labels;
+    for (const auto& label : labels_) {
+      if (std::ranges::find(labels, label.first, &Labels::value_type::first) == labels.end()) {
+        labels.push_back(label);
       }
+    }
+    for (const auto& [key, value] : labels) {
+      Message label;
+      label.add_number(1, string_id(key));
+      label.add_number(2, string_id(value));
+      message.add_message(3, label);
     }
     whole_.add_message(2, message);
   }

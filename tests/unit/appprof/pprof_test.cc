@@ -48,7 +48,8 @@ Profile two_samples() {
 
 TEST(AppprofPprof, IsReadWithMappingsBuildIdsValuesAndLabels) {
   const Profile written = two_samples();
-  const std::string packed = gzip(write_pprof(written, CodeMap::read(), {{"job", "test"}}));
+  const std::string packed =
+      gzip(write_pprof(written, CodeMap::read(), {{"job", "test"}, {"request", "of the process"}}));
   const formats::ApplicationProfile profile = read(packed);
   ASSERT_EQ(profile.samples.size(), 2);
   EXPECT_EQ(profile.types,
