@@ -104,6 +104,19 @@ std::vector<Key> DaemonConfig::keys() {
       {"scrape.beyond_loopback",
        "Permits endpoints on other machines. Their profiles are attributed to this machine.",
        &scrape_beyond_loopback},
+      {"scrape.announcements",
+       "Folder in which processes announce profiles of themselves, such as "
+       "\"/run/plimsoll/appprof\"\n(docs/appprof.md). Those of this machine's loopback are scraped like "
+       "endpoints. Default: none.",
+       &scrape_announcements},
+      {"scrape.announced_kinds",
+       "Kinds of announced profiles that are scraped, of: heap, allocs, growth, contention, profile, wall. "
+       "The last two interrupt\nthe program for 5 seconds of each interval.",
+       &scrape_announced_kinds},
+      {"scrape.announced_jobs",
+       "Jobs whose announced profiles are scraped, as identity.rules name them. Default: an empty list, "
+       "all jobs.",
+       &scrape_announced_jobs},
   };
 }
 
@@ -151,6 +164,13 @@ Result<DaemonConfig> load_daemon_config(const LoadInputs& inputs) {
   }
   if (config.state_dir.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "daemon.state_dir is empty"), "daemon.state_dir");
+  }
+  for (const std::string& kind : config.scrape_announced_kinds) {
+    if (path_of_announced_kind(kind).empty()) {
+      return with_field(
+          fail(ErrorCode::kInvalid, "\"{}\" is no kind of announced profiles that are scraped", kind),
+          "scrape.announced_kinds");
+    }
   }
   if (auto checked = check_scrape_endpoints(config); !checked) {
     return with_field(propagate(checked), "scrape.endpoints");

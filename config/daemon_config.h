@@ -52,6 +52,9 @@ struct DaemonConfig {
   int64_t scrape_timeout_ns = 10'000'000'000;
   int64_t scrape_max_bytes = int64_t{64} << 20;
   bool scrape_beyond_loopback = false;
+  std::string scrape_announcements;  // a folder; empty: none are looked for
+  std::vector<std::string> scrape_announced_kinds = {"heap", "allocs", "contention"};
+  std::vector<std::string> scrape_announced_jobs;  // empty: all
 
   // The keys point into this object.
   std::vector<Key> keys();

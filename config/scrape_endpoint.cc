@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -75,6 +76,20 @@ ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint) {
     return ScrapeKind::kLock;
   }
   return name == "block" ? ScrapeKind::kBlock : ScrapeKind::kUnknown;
+}
+
+std::string_view path_of_announced_kind(std::string_view kind) {
+  // Those that sample while they wait are short: a scrape has scrape.timeout for everything.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kPaths{{
+      {"heap", "/debug/pprof/heap"},
+      {"allocs", "/debug/pprof/allocs"},
+      {"growth", "/debug/pprof/growth"},
+      {"contention", "/debug/pprof/contention"},
+      {"profile", "/debug/pprof/profile?seconds=5"},
+      {"wall", "/debug/pprof/wall?seconds=5"},
+  }};
+  const auto* found = std::ranges::find(kPaths, kind, [](const auto& path) { return path.first; });
+  return found == kPaths.end() ? std::string_view() : found->second;
 }
 
 Result<ScrapeEndpoint> parse_scrape_endpoint(std::string_view url) {

@@ -29,6 +29,9 @@ enum class ScrapeKind {
 };
 ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint);
 
+// The path, with its query, of a kind of profile that processes announce (docs/appprof.md); empty where it is none that is scraped.
+std::string_view path_of_announced_kind(std::string_view kind);
+
 // "http://HOST[:PORT][/PATH]". kInvalid for other schemes, user names, and whatever else is no such URL.
 Result<ScrapeEndpoint> parse_scrape_endpoint(std::string_view url);
 

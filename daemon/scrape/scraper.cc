@@ -77,6 +77,15 @@ Result<Owner> Scraper::find_owner() const {
   if (!endpoint_.is_loopback) {
     return fail(ErrorCode::kUnsupported, "it may run on another machine");
   }
+  if (required_owner_) {
+    if (auto checked = check_listener(proc_fs_, required_owner_->pid, endpoint_.host, endpoint_.port);
+        !checked) {
+      return propagate(checked);
+    }
+    const Owner owner{required_owner_->pid, proc_fs_.started_ns(required_owner_->pid)};
+    return owner == *required_owner_ ? Result<Owner>(owner)
+                                     : fail(ErrorCode::kNotFound, "process {} has ended", owner.pid);
+  }
   const auto pid = find_listener(proc_fs_, endpoint_.host, endpoint_.port);
   if (!pid) {
     return propagate(pid);
@@ -127,11 +136,15 @@ Status Scraper::fill(const formats::ApplicationProfile& application, const Resul
 Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, bool first_counts_whole) {
   const wire::ClockPair started = read_clocks();
   const Result<Owner> owner = find_owner();
+  if (required_owner_ && !owner) {
+    return propagate(owner, "scraping {}", endpoint_.name());
+  }
   const auto content = fetch();
   if (!content) {
     return propagate(content, "scraping {}", endpoint_.name());
   }
-  if (const auto owner_after = find_owner(); owner && owner_after && *owner_after != *owner) {
+  if (const auto owner_after = find_owner();
+      owner && (owner_after ? *owner_after != *owner : required_owner_.has_value())) {
     return fail(ErrorCode::kUnavailable, "scraping {}: the listening process changed during the scrape",
                 endpoint_.name());
   }

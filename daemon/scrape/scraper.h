@@ -29,6 +29,9 @@ class Scraper {
           const identity::ProcFs& proc_fs, identity::BinaryTable& binaries,
           std::shared_ptr<const identity::JobRules> rules = nullptr);
 
+  // From now on nothing is asked of any other process that answers at the endpoint.
+  void require_owner(const Owner& owner) { required_owner_ = owner; }
+
   // One request. Nothing where the application only tells what it has counted since its start, and this was the first
   // time to hear of it.
   //
@@ -52,6 +55,7 @@ class Scraper {
   http::Client client_;
   const uint64_t max_bytes_;
 
+  std::optional<Owner> required_owner_;
   SinceLast since_last_;
   std::optional<Owner> last_owner_;  // known, but perhaps not at the scrape before
   std::optional<wire::ClockPair> last_scrape_;

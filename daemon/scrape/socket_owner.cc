@@ -109,6 +109,25 @@ std::optional<uint32_t> ancestor_of_all(const identity::ProcFs& proc_fs,
   return ancestor;
 }
 
+// Of the sockets that would answer there.
+Result<std::vector<uint64_t>> find_inodes(const identity::ProcFs& proc_fs, const std::string& host,
+                                          uint16_t port) {
+  const auto sockets = sockets_text(proc_fs);
+  if (!sockets) {
+    return propagate(sockets, "looking for the process that listens on port {}", port);
+  }
+  std::vector<uint64_t> inodes;
+  for (const Preference& preference : preferences_for(host)) {
+    const auto found = answering_inodes(*sockets, preference, port);
+    inodes.insert(inodes.end(), found.begin(), found.end());
+  }
+  if (inodes.empty()) {
+    return fail(ErrorCode::kNotFound, "no process in this network namespace listens on {}, port {}", host,
+                port);
+  }
+  return inodes;
+}
+
 }  // namespace
 
 std::vector<uint64_t> listening_inodes(std::string_view sockets_text,
@@ -141,20 +160,11 @@ std::vector<uint64_t> listening_inodes(std::string_view sockets_text,
 }
 
 Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::string& host, uint16_t port) {
-  const auto sockets = sockets_text(proc_fs);
-  if (!sockets) {
-    return propagate(sockets, "looking for the process that listens on port {}", port);
+  const auto inodes = find_inodes(proc_fs, host, port);
+  if (!inodes) {
+    return propagate(inodes);
   }
-  std::vector<uint64_t> inodes;
-  for (const Preference& preference : preferences_for(host)) {
-    const auto found = answering_inodes(*sockets, preference, port);
-    inodes.insert(inodes.end(), found.begin(), found.end());
-  }
-  if (inodes.empty()) {
-    return fail(ErrorCode::kNotFound, "no process in this network namespace listens on {}, port {}", host,
-                port);
-  }
-  const std::vector<uint32_t> holders = holders_of(proc_fs, inodes);
+  const std::vector<uint32_t> holders = holders_of(proc_fs, *inodes);
   if (holders.empty()) {
     return with_hint(
         fail(ErrorCode::kDenied, "no accessible process has the socket on {}, port {}", host, port),
@@ -165,6 +175,22 @@ Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::strin
   }
   return fail(ErrorCode::kConflict, "{} processes listen on {}, port {}, including {} and {}", holders.size(),
               host, port, holders[0], holders[1]);
+}
+
+Status check_listener(const identity::ProcFs& proc_fs, uint32_t pid, const std::string& host, uint16_t port) {
+  const auto inodes = find_inodes(proc_fs, host, port);
+  if (!inodes) {
+    return propagate(inodes);
+  }
+  const std::vector<uint64_t> held = proc_fs.socket_inodes(pid);
+  const bool is_its = std::ranges::all_of(
+      *inodes, [&](uint64_t inode) { return std::ranges::find(held, inode) != held.end(); });
+  if (!is_its) {
+    return with_hint(
+        fail(ErrorCode::kDenied, "process {} does not listen on {}, port {}, or not alone", pid, host, port),
+        "run the daemon as root, or as the application's user, where it does");
+  }
+  return {};
 }
 
 }  // namespace plimsoll::scrape

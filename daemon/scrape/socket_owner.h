@@ -19,6 +19,10 @@ namespace plimsoll::scrape {
 // it and none forked all others. Reads the file descriptors of all processes: some milliseconds on a busy machine.
 Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::string& host, uint16_t port);
 
+// Whether whatever listens there is this process, which is all that is looked at. kNotFound: no process listens; kDenied: another
+// does, at least too, or this one is another user's and its sockets may not be looked at.
+Status check_listener(const identity::ProcFs& proc_fs, uint32_t pid, const std::string& host, uint16_t port);
+
 // Inodes of the sockets in the text of /proc/net/tcp or tcp6 that listen on this port, at one of the addresses; these as
 // the kernel writes them ("0100007F").
 std::vector<uint64_t> listening_inodes(std::string_view sockets_text,

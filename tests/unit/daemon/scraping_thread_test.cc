@@ -6,10 +6,16 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <future>
+#include <mutex>
+#include <thread>
 
 #include "http/listener.h"
 #include "proto/profile_codec.h"
+#include "tests/eventually.h"
+#include "tests/temporary_directory.h"
 
 namespace plimsoll::scrape {
 namespace {
@@ -21,14 +27,21 @@ constexpr std::chrono::seconds kGuard{60};
 // An application that answers with what a test says, by the number of the request from 0.
 class Application {
  public:
-  explicit Application(std::function<http::Response(int)> answer)
+  explicit Application(std::function<http::Response(int)> answer, const std::string& path = "/profile")
       : listener_(*http::Listener::start(
             {.address = "127.0.0.1:0"},
-            {{.method = "GET", .path = "/profile", .handle = [this, answer](const http::Request&) {
+            {{.method = "GET", .path = path, .handle = [this, answer](const http::Request&) {
                 return answer(requests_++);
               }}})) {}
 
   std::string url() const { return "http://" + listener_->address() + "/profile"; }
+  // As a process's announcement of it, in a file of that folder.
+  void announce(const std::string& folder, uint32_t pid, int64_t started_ns) const {
+    std::ofstream(folder + "/" + std::to_string(pid) + ".json") << fmt::format(
+        R"({{"format": 1, "pid": {}, "start_ticks": {}, "address": "http://{}", "kinds": ["heap"]}})", pid,
+        started_ns * ::sysconf(_SC_CLK_TCK) / 1'000'000'000, listener_->address());
+  }
+  int requests() const { return requests_; }
   std::string name() const { return listener_->address() + "/profile"; }
 
  private:
@@ -129,6 +142,70 @@ TEST(ScrapingThread, OtherAnswersAreErrors) {
     std::this_thread::yield();
   }
   EXPECT_THAT(thread.problem(), HasSubstr("returned 503"));
+}
+
+config::DaemonConfig config_for_folder(const std::string& folder) {
+  config::DaemonConfig config;
+  config.scrape_announcements = folder;
+  config.scrape_announced_kinds = {"heap", "contention", "heap"};
+  config.scrape_interval_ns = 1'000'000;
+  return config;
+}
+
+http::Response heap(int /*request*/) {
+  return text("heap profile: 1: 9 [1: 9] @ heapprofile\n1: 9 [1: 9] @ 0x11\n");
+}
+
+TEST(ScrapingThread, WhatIsAnnouncedIsScrapedWhileItIsAnnounced) {
+  const Application application(heap, "/debug/pprof/heap");
+  const testing::TemporaryDirectory folder;
+  std::mutex mutex;
+  std::vector<wire::RawProfile> profiles;
+  ScrapingThread thread(config_for_folder(folder.path()), machine(), nullptr, [&](wire::RawProfile profile) {
+    const std::lock_guard lock(mutex);
+    profiles.push_back(std::move(profile));
+  });
+  const auto pid = static_cast<uint32_t>(::getpid());
+  application.announce(folder.path(), pid, identity::ProcFs().started_ns(pid));
+  ASSERT_TRUE(testing::eventually([&] {
+    const std::lock_guard lock(mutex);
+    return profiles.size() >= 2;
+  })) << thread.problem();
+  EXPECT_EQ(thread.problem(), "");
+  std::filesystem::remove(folder / (std::to_string(pid) + ".json"));
+  // A round that has begun may ask once more.
+  ASSERT_TRUE(testing::eventually([&] {
+    const int before = application.requests();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return application.requests() == before;
+  }));
+  thread.stop();
+  EXPECT_EQ(profiles[0].processes(0).pid(), pid);
+  EXPECT_EQ(profiles[0].events(1).name(), "heap-inuse-bytes");
+}
+
+TEST(ScrapingThread, OfAnnouncedProcessesThoseOfOtherJobsAndNumbersAreNotAsked) {
+  const Application application(heap, "/debug/pprof/heap");
+  const testing::TemporaryDirectory folder;
+  const auto pid = static_cast<uint32_t>(::getpid());
+  config::DaemonConfig config = config_for_folder(folder.path());
+  const auto ignore = [](const wire::RawProfile& /*profile*/) { FAIL(); };
+  {
+    // PID 1 does not listen there, or cannot be looked at.
+    application.announce(folder.path(), 1, identity::ProcFs().started_ns(1));
+    ScrapingThread thread(config, machine(), nullptr, ignore);
+    ASSERT_TRUE(testing::eventually([&] { return !thread.problem().empty(); }));
+    EXPECT_THAT(thread.problem(), HasSubstr("1.json is not used"));
+  }
+  std::filesystem::remove(folder / "1.json");
+  application.announce(folder.path(), pid, identity::ProcFs().started_ns(pid));
+  config.scrape_announced_jobs = {"no-such-job"};
+  // A file that is refused shows that a round looked at all.
+  std::ofstream(folder / "1.json") << "{}";
+  ScrapingThread thread(config, machine(), nullptr, ignore);
+  ASSERT_TRUE(testing::eventually([&] { return !thread.problem().empty(); }));
+  thread.stop();
+  EXPECT_EQ(application.requests(), 0);
 }
 
 TEST(ScrapingThread, WithoutEndpointsThereIsNothingToDo) {
