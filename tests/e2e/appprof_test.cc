@@ -68,8 +68,9 @@ class Serving {
   std::string url_;
 };
 
-std::unique_ptr<Serving> start_load() {
-  auto load = std::make_unique<Serving>(std::vector<std::string>{"appprof_load", "127.0.0.1:0"}, "");
+std::unique_ptr<Serving> start_load(const std::string& announcements) {
+  auto load =
+      std::make_unique<Serving>(std::vector<std::string>{"appprof_load", "127.0.0.1:0", announcements}, "");
   EXPECT_TRUE(eventually([&] { return load->process().err().find("ready") != std::string::npos; }));
   load->set_url(load->word_after("address"));
   return load;
@@ -106,9 +107,16 @@ std::string place_of(const std::string& function) {
 // One program for all tests that only ask: its profiles do not change.
 class Appprof : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { g_load = start_load(); }
-  static void TearDownTestSuite() { g_load.reset(); }
+  static void SetUpTestSuite() {
+    g_announcements = std::make_unique<TemporaryFolder>();
+    g_load = start_load(g_announcements->path());
+  }
+  static void TearDownTestSuite() {
+    g_load.reset();
+    g_announcements.reset();
+  }
   static const Serving& load() { return *g_load; }
+  static const std::string& announcements() { return g_announcements->path(); }
 
   // Through plimsolld's scraper, into one store.
   void scrape(const std::vector<std::string>& urls) {
@@ -141,9 +149,11 @@ class Appprof : public ::testing::Test {
   TemporaryFolder folder_;
 
  private:
+  static std::unique_ptr<TemporaryFolder> g_announcements;
   static std::unique_ptr<Serving> g_load;
   int scraped_ = 0;
 };
+std::unique_ptr<TemporaryFolder> Appprof::g_announcements;
 std::unique_ptr<Serving> Appprof::g_load;
 
 TEST_F(Appprof, TheHeapHasItsSitesWithinTheMarginOfSampling) {
@@ -215,16 +225,16 @@ TEST_F(Appprof, WallTimeHasBlockedThreadsWithTheirLabelsAndCpuHasNot) {
   EXPECT_THAT(load().get("/debug/pprof/threads?debug=1").body, HasSubstr(" S appprof_load"));
 }
 
-// A daemon scrapes the program and sends to a server, which names the sites.
+// A daemon finds the program by its announcement, scrapes it and sends to a server, which names the sites.
 TEST_F(Appprof, AServersAnswersNameTheSitesWithFileAndLine) {
   TestServer server(data(), "[symbols]\nroots = [\"" + built_file() + "\"]\n");
   ASSERT_TRUE(server.becomes_ready());
   const std::string config = folder_ / "daemon.toml";
   // Counts of a process that is younger than the interval are taken as they are.
   std::ofstream(config) << "[daemon]\nserver = \"" << server.fleet_address()
-                        << "\"\n[scrape]\ninterval = \"1h\"\n"
-                        << "endpoints = [\"" << load().url("/debug/pprof/contention") << "\", \""
-                        << load().url("/debug/pprof/heap") << "\"]\n";
+                        << "\"\n[scrape]\ninterval = \"1h\"\nannouncements = \"" << announcements()
+                        << "\"\nannounced_kinds = [\"contention\", \"heap\"]\n"
+                        << "announced_jobs = [\"appprof_load\"]\n";
   const Background daemon({"plimsolld", "--config", config});
   const auto rows = [&](const std::string& event, const std::string& by, const std::string& function) {
     const Finished answer = run({"plimsoll", "top", "--server", server.address(), "--event", event, "--by",

@@ -1,6 +1,6 @@
 // A program that serves profiles of itself (appprof/), with known allocation sites, lock waits, and threads that run or wait:
 //
-// appprof_load LISTEN: prints "address URL", "lock_wait_ns N contentions N" of wait_for_mutex as it measured them, and "ready" on
+// appprof_load LISTEN [ANNOUNCEMENTS]: prints "address URL", "lock_wait_ns N contentions N" of wait_for_mutex as it measured them, and "ready" on
 // standard error; serves until it is killed.
 #include <pthread.h>
 #include <unistd.h>
@@ -118,6 +118,8 @@ void make_wait(const Lock& lock, const Unlock& unlock, void (*wait)()) {
 int main(int argc, char** argv) {
   appprof::Options options;
   options.listen = argc > 1 ? argv[1] : "127.0.0.1:0";
+  options.announce = argc > 2;
+  options.announce_dir = argc > 2 ? argv[2] : "";
   options.labels = {{"job", "appprof_load"}, {"revision", "42"}};
   options.heap_period_bytes = 65'536;
   options.lock_period_ns = 1000;
