@@ -23,6 +23,7 @@ namespace {
 constexpr size_t kMinTokenSize = 16;
 // Names, the command line and refusals beside each profile.
 constexpr uint32_t kConnectionsPerRequest = 4;
+constexpr uint32_t kMinConnectionsPerMinute = 240;
 
 struct Agent {
   AgentSettings settings;
@@ -89,7 +90,8 @@ std::string launch(Agent& agent, const ListenAddress& address) {
       Endpoints::Settings{settings.labels, settings.max_seconds, settings.max_requests_per_minute,
                           [&agent](pid_t thread) { return agent.server->is_own_thread(thread); }});
   const auto connections_per_minute = static_cast<uint32_t>(
-      std::min<uint64_t>(uint64_t{kConnectionsPerRequest} * settings.max_requests_per_minute, UINT32_MAX));
+      std::clamp<uint64_t>(uint64_t{kConnectionsPerRequest} * settings.max_requests_per_minute,
+                           kMinConnectionsPerMinute, UINT32_MAX));
   agent.server = std::make_unique<HttpServer>(settings.token, connections_per_minute,
                                               [&agent](const Request& request, const RequestTime& time) {
                                                 return agent.endpoints->answer(request, time);

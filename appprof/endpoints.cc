@@ -86,6 +86,9 @@ std::vector<std::string> Endpoints::problems() {
   std::vector<std::string> problems;
   for (std::string why :
        {why_no_heap(), why_no_heap().empty() ? why_no_allocations() : std::string(),
+        why_no_allocations().empty() && !are_heap_stacks_ours()
+            ? std::string("heap samples have no labels: tcmalloc takes its stacks itself")
+            : std::string(),
         are_lock_calls_ours() ? std::string()
                               : "lock waits are not seen: another library replaces pthread_mutex_lock"}) {
     while (why.ends_with('\n')) {

@@ -26,6 +26,8 @@ void reset_heap_in_child() noexcept;
 // Why there is none, else empty.
 std::string why_no_heap();
 std::string why_no_allocations();
+// Whether tcmalloc takes its stacks by stack_calls.cc: with labels, and without locks.
+bool are_heap_stacks_ours() noexcept;
 
 // inuse_objects/count, inuse_space/bytes: a snapshot, with the labels that the allocating threads had.
 Profile heap_profile();

@@ -3,10 +3,17 @@
 // process was forked. Weak, so that a program that links gperftools statically keeps its own.
 #include <algorithm>
 
+#include "appprof/heap.h"
 #include "appprof/labels.h"
+#include "appprof/own_code.h"
 #include "appprof/unwind.h"
 
 namespace plimsoll::appprof {
+
+// Also keeps this file in a program that links the static library.
+bool are_heap_stacks_ours() noexcept {
+  return is_replaced_here("_Z13GetStackTracePPvii");
+}
 
 // GetStackTrace(void**, int, int): return addresses, without the innermost `skip`. tcmalloc keeps what it is given until the block
 // is freed: the labels go with it, as a frame outside of all others.
