@@ -56,3 +56,30 @@ PKG_CONFIG_PATH=$folder cc -o "$prefix/served" "$prefix/served.c" \
   $(PKG_CONFIG_PATH=$folder pkg-config --define-variable=prefix="$prefix" --cflags --libs plimsoll_appprof) ||
   die "a C program does not link with plimsoll_appprof"
 LD_LIBRARY_PATH=$folder/.. "$prefix/served" | grep -q '^http://127.0.0.1:' || die "a C program does not serve profiles"
+# One in C++ that finds the static library as a CMake package has heap profiles, too.
+mkdir "$prefix/package"
+cat >"$prefix/package/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(served CXX)
+find_package(plimsoll_appprof REQUIRED)
+add_executable(served served.cc)
+target_link_libraries(served PRIVATE plimsoll::appprof_static tcmalloc)
+CMAKE
+cat >"$prefix/package/served.cc" <<'CC'
+#include <appprof/appprof.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main() {
+  const plimsoll::appprof::Started started = plimsoll::appprof::start({.listen = "127.0.0.1:0", .announce = true, .announce_dir = "."});
+  const plimsoll::appprof::Label label("request", "install");
+  if (!started) return puts(started.error.c_str()), 1;
+  system("cat [0-9]*.json");
+  plimsoll::appprof::stop();
+}
+CC
+(cd "$prefix/package" && cmake -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_STANDARD=20 . && cmake --build .) >"$prefix/package.log" 2>&1 ||
+  die "a program does not build with the CMake package: $(tail -n 5 "$prefix/package.log")"
+announced=$(cd "$prefix/package" && ./served)
+for part in '"heap"' '"allocs"' '"contention"' '"problems": \[\]'; do
+  grep -q "$part" <<<"$announced" || die "the static library announces no $part: $announced"
+done
