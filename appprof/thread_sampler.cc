@@ -23,7 +23,7 @@ constexpr int64_t kAnswerTimeoutNs = 50'000'000;
 // For the stacks of all threads: those that are not asked by then count as "[no answer]".
 constexpr int64_t kAllThreadsNs = 5'000'000'000;
 
-constexpr const char* kNoAnswer = "[no answer]";
+constexpr const char* kNoAnswerName = "[no answer]";
 
 // What one thread is asked for and answers. The word that they agree on is the request's number * 8 + its state, so that a handler
 // that comes too late, after another request began, cannot mistake that one for its own.
@@ -130,7 +130,7 @@ Sample ask_or_stand_in(pid_t thread, bool& is_gone) {
   const Asked asked = ask(thread, sample);
   is_gone = asked == Asked::kGone;
   if (asked != Asked::kAnswered) {
-    sample.stand_in = kNoAnswer;
+    sample.stand_in = kNoAnswerName;
   }
   return sample;
 }
@@ -219,7 +219,7 @@ Profile take_thread_profile(const ThreadSamplerOptions& options, std::string& wh
   for (const pid_t thread : why.empty() ? thread_ids(options) : std::vector<pid_t>()) {
     bool is_gone = false;
     Sample sample;
-    sample.stand_in = kNoAnswer;
+    sample.stand_in = kNoAnswerName;
     if (monotonic_ns() < until_ns) {
       sample = ask_or_stand_in(thread, is_gone);
     }
