@@ -83,7 +83,7 @@ std::condition_variable g_never_signalled;
 [[gnu::noinline]] void burn_cpu() {
   const appprof::Label label("request", "burn");
   for (;;) {
-    for (int i = 0; i < 1'000'000; ++i) {
+    for (int i = 0; i < 10'000'000; ++i) {
       g_sink = g_sink * 7 + 1;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
