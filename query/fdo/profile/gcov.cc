@@ -68,28 +68,12 @@ class GcovWriter {
   std::string write(const SampleProfile& profile);
 
  private:
-  void collect_names(const FunctionSamples& function);
   void write_function(std::string_view name, const FunctionSamples& function);
   void write_offset(LineOffset offset) { functions_.fixed(offset.line << 16U); }
 
-  std::set<std::string_view> names_{""};  // the number of no name is 0
   std::unordered_map<std::string_view, uint32_t> numbers_;
   BinaryWriter functions_;
 };
-
-void GcovWriter::collect_names(const FunctionSamples& function) {
-  for (const auto& [offset, samples] : function.body) {
-    for (const auto& [name, count] : samples.calls) {
-      names_.insert(name);
-    }
-  }
-  for (const auto& [offset, callees] : function.inlined) {
-    for (const auto& [name, callee] : callees) {
-      names_.insert(name);
-      collect_names(callee);
-    }
-  }
-}
 
 void GcovWriter::write_function(std::string_view name, const FunctionSamples& function) {
   uint32_t callees = 0;
@@ -122,13 +106,11 @@ std::string GcovWriter::write(const SampleProfile& profile) {
   for (const auto& [name, function] : profile.functions) {
     fold(folded.functions[gcc_name(name)], function);
   }
-  for (const auto& [name, function] : folded.functions) {
-    names_.insert(name);
-    collect_names(function);
-  }
+  std::set<std::string_view> sorted_names = names_in(folded);
+  sorted_names.insert("");  // the number of no name is 0
   BinaryWriter names;
-  names.fixed(static_cast<uint32_t>(names_.size()));
-  for (const std::string_view name : names_) {
+  names.fixed(static_cast<uint32_t>(sorted_names.size()));
+  for (const std::string_view name : sorted_names) {
     numbers_.emplace(name, static_cast<uint32_t>(numbers_.size()));
     names.fixed(static_cast<uint32_t>(name.size() + 1));
     names.text(name);

@@ -31,9 +31,6 @@ class ExtBinaryWriter {
   std::string write(const SampleProfile& profile);
 
  private:
-  using Calls = std::map<std::string, uint64_t, std::less<>>;
-
-  void collect_names(const FunctionSamples& function);
   void write_summary(const ProfileSummary& summary);
   void write_names();
   void write_offset(LineOffset offset);
@@ -47,20 +44,6 @@ class ExtBinaryWriter {
   BinaryWriter functions_;
   BinaryWriter offsets_;
 };
-
-void ExtBinaryWriter::collect_names(const FunctionSamples& function) {
-  for (const auto& [offset, samples] : function.body) {
-    for (const auto& [name, count] : samples.calls) {
-      names_.insert(name);
-    }
-  }
-  for (const auto& [offset, callees] : function.inlined) {
-    for (const auto& [name, callee] : callees) {
-      names_.insert(name);
-      collect_names(callee);
-    }
-  }
-}
 
 void ExtBinaryWriter::write_summary(const ProfileSummary& summary) {
   for (const uint64_t number : {summary.total_count, summary.max_count, summary.max_function_count,
@@ -115,10 +98,7 @@ void ExtBinaryWriter::write_body(std::string_view name, const FunctionSamples& f
 }
 
 std::string ExtBinaryWriter::write(const SampleProfile& profile) {
-  for (const auto& [name, function] : profile.functions) {
-    names_.insert(name);
-    collect_names(function);
-  }
+  names_ = names_in(profile);
   write_summary(summary_of(profile));
   write_names();
   offsets_.uleb128(profile.functions.size());

@@ -20,29 +20,13 @@ uint64_t weighted(uint64_t count, double weight) {
   }
   constexpr double kEnd = 18'446'744'073'709'551'616.0;  // 2^64
   const double product = std::round(static_cast<double>(count) * weight);
-  return product < kEnd ? static_cast<uint64_t>(std::max(product, 0.0))
+  const double least = count > 0 && weight > 0 ? 1 : 0;
+  return product < kEnd ? static_cast<uint64_t>(std::max(product, least))
                         : std::numeric_limits<uint64_t>::max();
 }
 
 void add(uint64_t& into, uint64_t count, double weight) {
   into = saturating_add(into, weighted(count, weight));
-}
-
-void merge_functions(FunctionSamples& into, const FunctionSamples& from, double weight) {
-  add(into.total, from.total, weight);
-  add(into.head, from.head, weight);
-  for (const auto& [offset, samples] : from.body) {
-    BodySamples& merged = into.body[offset];
-    add(merged.count, samples.count, weight);
-    for (const auto& [name, count] : samples.calls) {
-      add(merged.calls[name], count, weight);
-    }
-  }
-  for (const auto& [offset, callees] : from.inlined) {
-    for (const auto& [name, callee] : callees) {
-      merge_functions(into.inlined[offset][name], callee, weight);
-    }
-  }
 }
 
 using Callees = std::map<std::string, FunctionSamples, std::less<>>;
@@ -106,6 +90,20 @@ double sum_of(const SampleProfile& profile) {
   return sum;
 }
 
+void collect_names(const FunctionSamples& function, std::set<std::string_view>& names) {
+  for (const auto& [offset, samples] : function.body) {
+    for (const auto& [name, count] : samples.calls) {
+      names.insert(name);
+    }
+  }
+  for (const auto& [offset, callees] : function.inlined) {
+    for (const auto& [name, callee] : callees) {
+      names.insert(name);
+      collect_names(callee, names);
+    }
+  }
+}
+
 // Counts of lines, and how many lines have each; the hottest first.
 using Frequencies = std::map<uint64_t, uint64_t, std::greater<>>;
 
@@ -131,9 +129,35 @@ uint64_t saturating_add(uint64_t a, uint64_t b) {
   return a > std::numeric_limits<uint64_t>::max() - b ? std::numeric_limits<uint64_t>::max() : a + b;
 }
 
+std::set<std::string_view> names_in(const SampleProfile& profile) {
+  std::set<std::string_view> names;
+  for (const auto& [name, function] : profile.functions) {
+    names.insert(name);
+    collect_names(function, names);
+  }
+  return names;
+}
+
+void merge(FunctionSamples& into, const FunctionSamples& from, double weight) {
+  add(into.total, from.total, weight);
+  add(into.head, from.head, weight);
+  for (const auto& [offset, samples] : from.body) {
+    BodySamples& merged = into.body[offset];
+    add(merged.count, samples.count, weight);
+    for (const auto& [name, count] : samples.calls) {
+      add(merged.calls[name], count, weight);
+    }
+  }
+  for (const auto& [offset, callees] : from.inlined) {
+    for (const auto& [name, callee] : callees) {
+      merge(into.inlined[offset][name], callee, weight);
+    }
+  }
+}
+
 void merge(SampleProfile& into, const SampleProfile& from, double weight) {
   for (const auto& [name, function] : from.functions) {
-    merge_functions(into.functions[name], function, weight);
+    merge(into.functions[name], function, weight);
   }
 }
 
@@ -146,6 +170,14 @@ uint64_t body_total(const FunctionSamples& function) {
     for (const auto& [name, callee] : callees) {
       total = saturating_add(total, body_total(callee));
     }
+  }
+  return total;
+}
+
+uint64_t body_total(const SampleProfile& profile) {
+  uint64_t total = 0;
+  for (const auto& [name, function] : profile.functions) {
+    total = saturating_add(total, body_total(function));
   }
   return total;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "query/fdo/profile/sample_profile.h"
@@ -11,16 +13,21 @@ namespace plimsoll::fdo {
 // Sums stay at the largest number where they would exceed it.
 uint64_t saturating_add(uint64_t a, uint64_t b);
 
-// For profiles of older builds, which no command merges yet. Adds `from`, its counts multiplied by `weight` (not negative) and rounded.
+// All names of functions, those that are inlined or called included. Borrows from the profile.
+std::set<std::string_view> names_in(const SampleProfile& profile);
+
+// Adds `from`, its counts multiplied by `weight` (not negative) and rounded. A line that ran keeps a count of 1 at least: 0 says that it
+// never ran.
 void merge(SampleProfile& into, const SampleProfile& from, double weight);
+void merge(FunctionSamples& into, const FunctionSamples& from, double weight);
 
 // How alike two profiles are, 0 to 1, as `llvm-profdata overlap --sample` defines its program-level similarity: each function's
 // similarity is one less half of the distance between its counts as shares, weighted by the function's share in both.
-// For tests and comparisons: no command shows it yet.
 double overlap(const SampleProfile& a, const SampleProfile& b);
 
 // Sum of the counts of lines, those of inlined calls included.
 uint64_t body_total(const FunctionSamples& function);
+uint64_t body_total(const SampleProfile& profile);
 
 // How many of the lines have most of the counts: the hottest lines that together have `cutoff` millionths of all counts number `lines`,
 // and have `min_count` or more each.

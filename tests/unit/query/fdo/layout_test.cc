@@ -55,6 +55,16 @@ TEST(BoltProfile, OfBranchesHasBothEnds) {
             "1 hot/2 10 0 [unknown] 0 0 2\n");
 }
 
+TEST(BoltProfile, WithoutFunctionsIsAHeadingAlone) {
+  const BoltProfile profile = write_bolt(samples_at({{0x5000, 7}}), kExtents);
+  EXPECT_EQ(profile.text, "no_lbr cpu-clock:\n");
+  EXPECT_EQ(profile.value, 0);
+  BinaryCounts outside;
+  outside.branches = {{0x8000, 0x9000, 1, 1, 0}};
+  EXPECT_EQ(write_bolt(outside, kExtents).text, "");
+  EXPECT_EQ(write_bolt({}, kExtents).text, "no_lbr cycles:\n");
+}
+
 TEST(SymbolOrder, PutsCalleesBehindTheirCallers) {
   const BinaryCounts counts = samples_at({{0x1000, 1}, {0x1104, 40}, {0x1200, 100}, {0x1300, 90}});
   EXPECT_EQ(write_symbol_order(counts, kExtents, {}), "hot\nleaf\nmain\ncold\n")
