@@ -23,9 +23,9 @@ View fdo_counts_view() {
       .summary = "List samples and branches of one binary by ELF address, as compiler profiles need them",
       .details =
           R"(`plimsoll fdo` turns these counts into profiles for compilers and linkers (docs/fdo.md). Kinds of rows: binary (from: build
-ID, to: path), elsewhere (samples of the same processes outside of the binary), sample, branch (from and to), call (the
-caller and the sampled address), and sample-offset and branch-offset, where a machine could not read the binary's program
-headers: file offsets instead of addresses.
+ID, to: path), elsewhere (samples of the same processes outside of the binary), time (from: the mean time of the samples,
+to the hour), sample, branch (from and to), call (the caller and the sampled address), and sample-offset and
+branch-offset, where a machine could not read the binary's program headers: file offsets instead of addresses.
 )",
       .parameters =
           joined({{{.name = "build_id",
@@ -37,7 +37,7 @@ headers: file offsets instead of addresses.
                   row_filter_specs(),
                   {{"calls", ValueKind::kFlag, "Add a row for each call on a sampled stack", "no"}}}),
       .columns = {{"kind", "", "What the row counts", kAlwaysShown},
-                  {"from", "", "Address, or the build ID", kAlwaysShown},
+                  {"from", "", "Address, build ID or time", kAlwaysShown},
                   {"to", "", "Address a branch or call led to, or the path", kAlwaysShown},
                   {"value", "{unit}", "Value of the samples or branches"},
                   {"samples", "count", "Samples behind it", kAlwaysShown},

@@ -46,6 +46,7 @@ struct BinaryCounts {
   double value_elsewhere = 0;  // of samples of the same processes in other binaries and the kernel
   int64_t machines = 0;        // that have samples in the binary
   int64_t draws = 0;           // that the profiles are of; 0: machines were profiled all the time
+  int64_t mean_time_ns = 0;    // wall clock, of the samples in the binary, to the hour; 0: unknown
   query::Coverage coverage = {};
   std::vector<std::string> notes = {};
 };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/checksum.h"
+#include "base/time.h"
 #include "proto/profile_codec.h"
 #include "query/fdo/counts/binary_choice.h"
 #include "query/selection/empty_selection.h"
@@ -61,6 +62,9 @@ class BinaryCount {
     }
     if (auto summed = sum_elsewhere(*resolved); !summed) {
       return propagate(summed);
+    }
+    if (auto found = find_mean_time(*resolved, leaves); !found) {
+      return propagate(found);
     }
     if (auto added = is_of_branches ? Status() : add_samples(*resolved, leaves); !added) {
       return propagate(added);
@@ -178,6 +182,32 @@ class BinaryCount {
     for (uint32_t origin = 1; origin < half_of_origin_.size(); ++origin) {
       half_of_origin_[origin] = half.contains(machine_of[origin]) ? kHalf : kOtherHalf;
     }
+  }
+
+  Status find_mean_time(const ResolvedSelection& resolved, const std::vector<bool>& leaves) {
+    store::AggregateRequest request = of_stacks(resolved, leaves);
+    std::vector<uint32_t>& hour_of = request.group[Column::kOrigin];
+    hour_of.resize(dictionaries_.origins.size());
+    std::map<int64_t, uint32_t> numbers;
+    std::vector<int64_t> hours;
+    for (uint32_t origin = 1; origin < hour_of.size(); ++origin) {
+      const int64_t hour = dictionaries_.origins[origin].to_ns / kNsPerHour;
+      const auto [number, is_new] = numbers.try_emplace(hour, static_cast<uint32_t>(hours.size()));
+      if (is_new) {
+        hours.push_back(hour);
+      }
+      hour_of[origin] = number->second;
+    }
+    const auto cells = snapshot_.rows->aggregate(request);
+    if (!cells) {
+      return propagate(cells);
+    }
+    double sum = 0;
+    for (size_t c = 0; c < cells->size(); ++c) {
+      sum += cells->sum(c, kValue) * static_cast<double>(hours[cells->keys[c][Column::kOrigin]]);
+    }
+    counts_.mean_time_ns = counts_.value > 0 ? std::llround(sum / counts_.value) * kNsPerHour : 0;
+    return {};
   }
 
   Status sum_elsewhere(const ResolvedSelection& resolved) {

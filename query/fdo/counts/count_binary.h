@@ -34,10 +34,10 @@ Result<CountsRequest> parse_counts(const query::Parameters& parameters, int64_t 
 //
 // kNotFound where the selection has no samples in the binary: names the binaries with the most samples. kInvalid where several binaries match, or
 // the event is of pairs other than "branch-records".
-// Costs five passes over the rows, and memory for each stack that ends in the binary.
+// Costs six passes over the rows, and memory for each stack that ends in the binary.
 Result<BinaryCounts> count_binary(const CountsRequest& request, const query::Snapshot& snapshot);
 
-// Rows by kind: "binary" (from: build ID, to: path), "elsewhere", then "sample", "branch", "range", "call", "sample-offset",
+// Rows by kind: "binary" (from: build ID, to: path), "elsewhere", "time" (from: mean_time_ns), then "sample", "branch", "range", "call", "sample-offset",
 // "branch-offset", "range-offset" by address.
 query::Table counts_table(const BinaryCounts& counts);
 // counts_table() of count_binary().

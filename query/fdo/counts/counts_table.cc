@@ -6,6 +6,7 @@
 #include <map>
 #include <string_view>
 
+#include "base/time.h"
 #include "elf/build_id.h"
 #include "query/fdo/counts/count_binary.h"
 #include "query/table/values.h"
@@ -18,6 +19,7 @@ using query::Value;
 
 constexpr std::string_view kBinary = "binary";
 constexpr std::string_view kElsewhere = "elsewhere";
+constexpr std::string_view kTime = "time";
 constexpr std::string_view kSample = "sample";
 constexpr std::string_view kSampleOffset = "sample-offset";
 constexpr std::string_view kBranch = "branch";
@@ -114,6 +116,11 @@ class CountsReader {
     }
     if (kind == kElsewhere) {
       counts_.value_elsewhere = number_of(row[value_]);
+      return {};
+    }
+    if (kind == kTime) {
+      const auto time_ns = parse_time_ns(query::text_in(row[from_]), 0);
+      counts_.mean_time_ns = time_ns ? *time_ns : 0;
       return {};
     }
     if (kind == kSample || kind == kSampleOffset) {
@@ -223,6 +230,10 @@ Table counts_table(const BinaryCounts& counts) {
                         counts.value_of_half, counts.machines, counts.draws});
   table.rows.push_back({std::string(kElsewhere), Value(), Value(), counts.value_elsewhere, Value(), Value(),
                         Value(), Value()});
+  if (counts.mean_time_ns != 0) {
+    table.rows.push_back({std::string(kTime), format_time(counts.mean_time_ns), Value(), Value(), Value(),
+                          Value(), Value(), Value()});
+  }
   add_rows(kSample, counts.addresses, table);
   add_rows(kBranch, counts.branches, table);
   add_rows(kRange, counts.ranges, table);
