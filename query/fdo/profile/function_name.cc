@@ -52,6 +52,27 @@ std::string_view name_when_compiled(std::string_view linkage_name) {
   }
 }
 
+std::string_view stable_name(std::string_view linkage_name) {
+  constexpr std::string_view kUnique = ".__uniq.";
+  constexpr std::string_view kRustHash =
+      "17h";  // the length of what follows, as all parts of such a name have it
+  constexpr size_t kRustHashBytes = 3 + 16 + 1;  // "17h", the digits and an E
+  std::string_view name = name_when_compiled(linkage_name);
+  const size_t unique = name.rfind(kUnique);
+  if (unique != std::string_view::npos && unique != 0 && is_number(name.substr(unique + kUnique.size()))) {
+    name = name_when_compiled(name.substr(0, unique));
+  }
+  if (name.starts_with("_ZN") && name.ends_with('E') && name.size() > kRustHashBytes + 3) {
+    const std::string_view hash = name.substr(name.size() - kRustHashBytes);
+    const std::string_view digits = hash.substr(kRustHash.size(), hash.size() - kRustHash.size() - 1);
+    const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+    if (hash.starts_with(kRustHash) && std::ranges::all_of(digits, is_hex)) {
+      return name.substr(0, name.size() - kRustHashBytes);
+    }
+  }
+  return name;
+}
+
 bool is_part_of_function(std::string_view linkage_name) {
   while (true) {
     const std::string_view rest = without_last_suffix(linkage_name);

@@ -12,6 +12,10 @@ namespace plimsoll::fdo {
 // "selected" policy has it. A part of the argument.
 std::string_view name_when_compiled(std::string_view linkage_name);
 
+// That name without what differs between builds of the same source: .__uniq.123 of local functions, which is a hash of the file's
+// path, and the hash at the end of Rust's names (17h and 16 digits). For finding a function of another build, not for a profile.
+std::string_view stable_name(std::string_view linkage_name);
+
 // True of code that was split off a function (f.cold, f.part.0): it is entered from the rest of the function, which is no call of it.
 bool is_part_of_function(std::string_view linkage_name);
 

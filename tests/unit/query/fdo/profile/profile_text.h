@@ -18,7 +18,7 @@
 namespace plimsoll::fdo {
 
 // A row a line: its address, and its frames, innermost first, as function/start:line or function/start:line.discriminator, or
-// function=known_as/start:line. Nothing is known from an address without frames on.
+// function=known_as/start:line; @COLUMN may follow. Nothing is known from an address without frames on.
 //
 //   10 inlined/20:21 main/1:4.2
 //   14 main/1:5
@@ -52,8 +52,8 @@ inline std::string table_of(const std::string& rows, const std::string& producer
       char mark = 0;
       std::istringstream numbers(word.substr(slash + 1));
       numbers >> frame.start_line >> mark >> frame.location.line;
-      if (numbers >> mark) {
-        numbers >> frame.location.discriminator;
+      while (numbers >> mark) {
+        numbers >> (mark == '@' ? frame.location.column : frame.location.discriminator);
       }
       frame.location.path = path;
     }
