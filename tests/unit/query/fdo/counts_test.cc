@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <tuple>
 
 #include "base/hex.h"
+#include "base/time.h"
 #include "query/fdo/counts/count_binary.h"
 #include "tests/unit/query/fleet_fixture.h"
 
@@ -124,6 +126,26 @@ TEST(BinaryCounts, AreTheSelfValuesOfTheBinaryByAddress) {
             "4f5a112233445566 /srv/search cycles 5 elsewhere 8 machines 1\n"
             "sample 0x1000 2 2\n"
             "sample 0x1136 3 3\n");
+}
+
+// Three samples of one hour, and one of ten hours later.
+TEST(BinaryCounts, SayWhenTheSamplesWereTakenOnTheMean) {
+  Fleet fleet;
+  const int64_t from_ns = query::kProfileStartNs / kNsPerHour * kNsPerHour;
+  for (const auto& [seed, hour, hits] : {std::tuple(1, 0, 3), std::tuple(2, 10, 1)}) {
+    wire::RawProfile profile = testing::make_profile({.seed = static_cast<uint64_t>(seed),
+                                                      .machine = "m1",
+                                                      .from_ns = from_ns + hour * kNsPerHour,
+                                                      .stacks = "main;work 100\n"});
+    testing::add_sample(profile, kSearch, wire::ELF, 0x1136, static_cast<uint64_t>(hits));
+    fleet.add(profile);
+  }
+  const auto counts = counts_of(fleet, {{"build_id", "4f5a"}});
+  ASSERT_TRUE(counts) << counts.error().text();
+  EXPECT_EQ((counts->mean_time_ns - from_ns) / kNsPerHour, 3) << "a quarter of ten hours, rounded";
+  const auto read = counts_from(counts_table(*counts));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->mean_time_ns, counts->mean_time_ns);
 }
 
 TEST(BinaryCounts, AreWeighted) {
