@@ -99,7 +99,8 @@ std::vector<Key> access_keys(ServerConfig& config) {
        "Request limit per authenticated machine. Requests over it get 429 with Retry-After. 0: unlimited.",
        &config.access_max_requests_per_minute, Range{0, 1'000'000}},
       {"access.max_requests_per_minute_per_token",
-       "Request limit per token with the role read, admin or upload. Orders are not limited. 0: unlimited.",
+       "Request limit per token with the role read, admin or upload. Orders are not limited. 0: "
+       "unlimited.",
        &config.access_max_requests_per_minute_per_token, Range{0, 1'000'000}},
   };
 }
@@ -146,6 +147,12 @@ std::vector<Key> collect_keys(ServerConfig& config) {
        &config.collect_stack_rate_hz, Range{0, 10'000}},
       {"collect.stack_bytes", "Bytes of a thread's stack copied with a sample. Deeper stacks are truncated.",
        SizeBytes{&config.collect_stack_bytes}, Range{int64_t{8} << 10, int64_t{64} << 10}},
+      {"collect.branch_rate_hz",
+       "Recordings of the branches of user code per second and CPU, for compiler profiles (docs/fdo.md), on "
+       "machines that have\nthem (Intel LBR, AMD LbrExtV2, Arm BRBE; \"plimsolld probe\" says it). Default: "
+       "0, "
+       "none.",
+       &config.collect_branch_rate_hz, Range{0, 10'000}},
       {"collect.window", "Length of a raw profile: how long a drawn machine is profiled.",
        DurationNs{&config.collect_window_ns}, Range{100 * kMillisecondNs, kNsPerHour}},
   };

@@ -41,7 +41,8 @@ struct ServerConfig {
 
   std::vector<std::string> collect_events;  // empty: the daemon's default event
   int64_t collect_rate_hz = 99;
-  int64_t collect_stack_rate_hz = 0;  // 0: as collect_rate_hz
+  int64_t collect_stack_rate_hz = 0;   // 0: as collect_rate_hz
+  int64_t collect_branch_rate_hz = 0;  // 0: none
   int64_t collect_stack_bytes = 16 << 10;
   int64_t collect_window_ns = 10'000'000'000;
 

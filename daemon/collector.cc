@@ -230,7 +230,7 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
                           [this](uint64_t id) { return sampler_->event_index(id); });
   uint64_t undecodable = 0;
   const auto consume = [&](Bytes bytes) {
-    if (const auto record = perf::decode_record(bytes)) {
+    if (const auto record = perf::decode_record(bytes, &sampler_->branch_events())) {
       assembly.apply(*record);
     } else {
       ++undecodable;

@@ -111,6 +111,8 @@ class Planner {
   Status try_twice(const perf::EventType& event) const;
   // Not asked for, and no loss where they cannot be had: they say so, that is all.
   void add_companions();
+  // Where the assignment asks for them; no failure of the others where this machine records none.
+  void add_branch_stacks();
   void number_sets();
 
   const wire::Assignment& assignment_;
@@ -131,6 +133,7 @@ Result<EventPlan> Planner::plan() {
   }
   share_stacks();
   add_companions();
+  add_branch_stacks();
   number_sets();
   return std::move(plan_);
 }
@@ -282,6 +285,33 @@ void Planner::add_companions() {
     event.followed_rate_hz = kCompanionRateHz;
     event.min_period = perf::mean_period(event.sampled.type, kCompanionRateHz * kBurstsOfCompanions);
   }
+}
+
+void Planner::add_branch_stacks() {
+  if (assignment_.branch_rate_hz() == 0) {
+    return;
+  }
+  if (!is_allowed(kBranchStacks, allowed_)) {
+    say_missing(kBranchStacks,
+                fail(ErrorCode::kDenied, "event {} is not among those this machine allows (limits.events)",
+                     kBranchStacks)
+                    .error());
+    return;
+  }
+  auto type = branch_stacks(machine_);
+  if (!type) {
+    say_missing(kBranchStacks, type.error());
+    return;
+  }
+  const uint64_t period = perf::mean_period(*type, assignment_.branch_rate_hz());
+  plan_.events.push_back({.sampled = {.type = std::move(*type),
+                                      .mean_period = period,
+                                      .stack_share = 0,
+                                      .set = perf::kEverySet,
+                                      .with_branches = true},
+                          .requested_name = std::string(kBranchStacks),
+                          .note = "cycles in user mode, each sample with the branches before it",
+                          .is_companion = true});
 }
 
 // From 0, whatever numbers were asked for: one of them stands for every set.

@@ -15,8 +15,9 @@ namespace plimsoll {
 struct PlannedEvent {
   perf::SampledEvent sampled;
   std::string requested_name;
-  std::string note;           // what a reader should know of it
-  bool is_companion = false;  // it came along without being asked for
+  std::string note;  // what a reader should know of it
+  bool is_companion =
+      false;  // it came along without being asked for, or may have no samples for other reasons
   // Samples a second that its period follows from window to window, as far as `min_period`; 0: its period remains.
   double followed_rate_hz = 0;
   uint64_t min_period = 1;
@@ -34,7 +35,8 @@ struct EventPlan {
 // none: all. Fails where none of the events can be measured, and says why.
 //
 // Without events asked for: cycles and instructions, or cpu-clock in place of cycles where they cannot be had. Context switches
-// and migrations come along always, in few samples without stacks, unless they are asked for or not allowed.
+// and migrations come along always, in few samples without stacks, unless they are asked for or not allowed. With branch_rate_hz, so do
+// branch stacks (kBranchStacks) where the machine records them.
 Result<EventPlan> plan_events(const wire::Assignment& assignment, std::span<const std::string> allowed,
                               const EventSource& machine);
 

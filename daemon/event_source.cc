@@ -63,6 +63,10 @@ Status LiveEvents::try_sampling_twice(const perf::EventType& event) const {
   return second ? Status() : propagate(second);
 }
 
+Status LiveEvents::try_branches(const perf::EventType& event) const {
+  return try_open(perf::branch_sampling_attr(event, kTrialPeriod, kTrialWakeupBytes), event);
+}
+
 Result<double> LiveEvents::rate_of(const perf::EventType& event) const {
   const auto cpus = perf::online_cpus();
   return cpus ? perf::busiest_rate(event, *cpus, kRateTrialNs) : propagate(cpus);
@@ -98,6 +102,26 @@ Result<perf::EventType> sampleable_part(const perf::EventType& event, const Even
     note = fmt::format("not counted on the CPUs of {}, which does not offer it", code.pmu);
   }
   return part.codes.empty() ? propagate(last_failure) : Result<perf::EventType>(std::move(part));
+}
+
+Result<perf::EventType> branch_stacks(const EventSource& machine) {
+  const auto cycles = machine.find("cycles");
+  if (!cycles) {
+    return propagate(cycles, "recording branches");
+  }
+  perf::EventType stacks = *cycles;
+  stacks.name = kBranchStacks;
+  stacks.codes.clear();
+  Status last_failure = fail(ErrorCode::kUnsupported, "no CPU counts cycles");
+  for (const perf::EventCode& code : cycles->codes) {
+    if (const auto tried = machine.try_branches(with_one_code(*cycles, code)); tried) {
+      stacks.codes.push_back(code);
+    } else {
+      last_failure = tried;
+    }
+  }
+  return stacks.codes.empty() ? propagate(last_failure, "recording branches")
+                              : Result<perf::EventType>(std::move(stacks));
 }
 
 }  // namespace plimsoll

@@ -21,6 +21,8 @@ class EventSource {
   virtual Status try_counting(const perf::EventType& event) const = 0;
   // Whether it can be sampled twice over in one group, as Sampler does for stacks with a part of the samples.
   virtual Status try_sampling_twice(const perf::EventType& event) const = 0;
+  // Whether samples of it can have branches (perf::branch_sampling_attr()).
+  virtual Status try_branches(const perf::EventType& event) const = 0;
   // Occurrences a second on the busiest CPU; takes a tenth of a second.
   virtual Result<double> rate_of(const perf::EventType& event) const = 0;
 };
@@ -33,6 +35,7 @@ class LiveEvents : public EventSource {
   Status try_sampling(const perf::EventType& event) const override;
   Status try_counting(const perf::EventType& event) const override;
   Status try_sampling_twice(const perf::EventType& event) const override;
+  Status try_branches(const perf::EventType& event) const override;
   Result<double> rate_of(const perf::EventType& event) const override;
   const perf::EventCatalogue& catalogue() const { return catalogue_; }
 
@@ -51,5 +54,10 @@ perf::EventType with_one_code(const perf::EventType& event, const perf::EventCod
 // does, other errors as they come.
 Result<perf::EventType> sampleable_part(const perf::EventType& event, const EventSource& machine,
                                         std::string& note);
+
+// The event whose samples have the branches before them, in user mode, as an event of its own: kBranchStacks, with those codes of
+// `cycles` that open with branches here. kUnsupported where none does; the error says why.
+inline constexpr std::string_view kBranchStacks = "branch-stacks";
+Result<perf::EventType> branch_stacks(const EventSource& machine);
 
 }  // namespace plimsoll

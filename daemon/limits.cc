@@ -70,6 +70,7 @@ wire::Assignment within_limits(const wire::Assignment& assignment, const LocalLi
   limited.set_rate_hz(std::min(rate_hz, limits.max_rate_hz));
   limited.set_duration_ns(std::min(assignment.duration_ns(), limits.max_window_ns));
   limit_stacks(limited, limits);
+  limited.set_branch_rate_hz(std::min(assignment.branch_rate_hz(), limits.max_rate_hz));
   for (wire::EventRequest& event : *limited.mutable_events()) {
     limit_period(event, limited, limits);
   }

@@ -130,6 +130,14 @@ void add_once_options(CommandLine& line) {
       ->type_name("HZ")
       ->check(CLI::Range(1, 10'000))
       ->needs(line.once_option);
+  line.app
+      .add_option(
+          "--branch-rate", once.branch_rate_hz,
+          "Recordings of the branches of user code per second and CPU, for compiler profiles, where the "
+          "machine has them: see \"plimsolld probe\" (default: none)")
+      ->type_name("HZ")
+      ->check(CLI::Range(1, 10'000))
+      ->needs(line.once_option);
 }
 
 void add_count_options(CommandLine& line) {

@@ -83,6 +83,7 @@ Result<CollectorOptions> collector_options(const OnceOptions& options) {
   result.assignment.set_id("once");
   result.assignment.set_rate_hz(options.rate_hz == 0 ? kDefaultRateHz : options.rate_hz);
   result.assignment.set_stack_rate_hz(options.stack_rate_hz);
+  result.assignment.set_branch_rate_hz(options.branch_rate_hz);
   if (options.stack_rate_hz > result.assignment.rate_hz()) {
     return with_field(fail(ErrorCode::kInvalid, "{} stacks per second is more than {} samples per second",
                            options.stack_rate_hz, result.assignment.rate_hz()),

@@ -22,6 +22,7 @@ struct OnceOptions {
   uint32_t ring_pages = 0;   // of each CPU's sample ring; 0: the default
   uint32_t stack_bytes = 0;  // of the user stack, where it is taken; 0: the default
   uint32_t stack_rate_hz = 0;   // samples with a stack, at most rate_hz; 0: all
+  uint32_t branch_rate_hz = 0;  // recordings of branches; 0: none
   config::CountSettings count;  // no groups: nothing is counted besides
   identity::MachineSettings machine;
 };

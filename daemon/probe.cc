@@ -95,6 +95,12 @@ void probe_pmus(const perf::EventCatalogue& catalogue, std::vector<ProbeFinding>
   }
 }
 
+void probe_branch_stacks(const LiveEvents& machine, std::vector<ProbeFinding>& findings) {
+  const auto stacks = branch_stacks(machine);
+  findings.push_back(from_status("branch stacks", stacks ? Status() : propagate(stacks),
+                                 "of user code, with samples of cycles (collect.branch_rate_hz)"));
+}
+
 void probe_tracepoints(const perf::EventCatalogue& catalogue, std::vector<ProbeFinding>& findings) {
   const auto tracefs = perf::find_tracefs(catalogue.sysfs());
   findings.push_back(from_status(
@@ -237,6 +243,7 @@ std::vector<ProbeFinding> probe() {
   probe_platform(machine.catalogue(), findings);
   probe_pmus(machine.catalogue(), findings);
   probe_events(machine, findings);
+  probe_branch_stacks(machine, findings);
   probe_tracepoints(machine.catalogue(), findings);
   probe_energy(machine.catalogue(), findings);
   probe_exact_counts(findings);

@@ -20,6 +20,7 @@ wire::Assignment collected(const config::ServerConfig& config) {
   assignment.set_rate_hz(static_cast<uint32_t>(config.collect_rate_hz));
   assignment.set_stack_rate_hz(static_cast<uint32_t>(config.collect_stack_rate_hz));
   assignment.set_stack_bytes(static_cast<uint32_t>(config.collect_stack_bytes));
+  assignment.set_branch_rate_hz(static_cast<uint32_t>(config.collect_branch_rate_hz));
   return assignment;
 }
 

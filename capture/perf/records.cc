@@ -50,13 +50,33 @@ void decode_cgroup_id(ByteReader& reader, SampleRecord& sample) {
   }
 }
 
-SampleRecord decode_sample(ByteReader& reader, uint16_t record_bytes) {
+// {u64 count; {from; to; flags}[count]}.
+void decode_branches(ByteReader& reader, SampleRecord& sample) {
+  const auto count = reader.read<uint64_t>();
+  if (count > reader.remaining() / sizeof(BranchEntry)) {
+    reader.skip(UINT64_MAX);  // marks the reader as failed
+    return;
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    if (const auto branch = taken_branch(reader.read<BranchEntry>())) {
+      sample.branches.push_back(*branch);
+    }
+  }
+}
+
+SampleRecord decode_sample(ByteReader& reader, uint16_t record_bytes, const BranchEvents* branch_events) {
   const auto head = reader.read<SampleHead>();
   SampleRecord sample;
   sample.event_id = head.event_id;
   sample.ip = head.ip;
   sample.pid = head.pid;
   sample.tid = head.tid;
+  if (branch_events != nullptr && branch_events->contains(head.event_id)) {
+    sample.is_bare = true;
+    decode_branches(reader, sample);
+    decode_cgroup_id(reader, sample);
+    return sample;
+  }
   // Any other has the length of its call chain, the ABI and the size of the stack at least.
   sample.is_bare = record_bytes <= kBareSampleBytes;
   if (sample.is_bare) {
@@ -127,6 +147,17 @@ ThrottleRecord decode_throttle(ByteReader& reader) {
 
 }  // namespace
 
+std::optional<BranchRecord> taken_branch(const BranchEntry& entry) {
+  constexpr uint64_t kMispredicted = 1;
+  // Bits 24 and 25 (`spec`): 0 unknown, 1 a wrong path, 2 and 3 the right one.
+  constexpr unsigned kSpeculationShift = 24;
+  constexpr uint64_t kWrongPath = 1;
+  if (((entry.flags >> kSpeculationShift) & 3U) == kWrongPath) {
+    return std::nullopt;
+  }
+  return BranchRecord{entry.from, entry.to, (entry.flags & kMispredicted) != 0};
+}
+
 int64_t record_time_ns(Bytes record) {
   ByteReader reader(record);
   const auto header = reader.read<perf_event_header>();
@@ -140,7 +171,7 @@ int64_t record_time_ns(Bytes record) {
   return static_cast<int64_t>(reader.read<SampleId>().time_ns);
 }
 
-Result<Record> decode_record(Bytes record) {
+Result<Record> decode_record(Bytes record, const BranchEvents* branch_events) {
   const auto header = ByteReader(record).read<perf_event_header>();
   const auto too_short = [&] {
     return fail(ErrorCode::kCorrupt, "a perf record of type {} and {} bytes ends too soon", header.type,
@@ -155,7 +186,7 @@ Result<Record> decode_record(Bytes record) {
   Record decoded{record_time_ns(record), OtherRecord{}};
   switch (header.type) {
     case PERF_RECORD_SAMPLE:
-      decoded.body = decode_sample(reader, header.size);
+      decoded.body = decode_sample(reader, header.size, branch_events);
       break;
     case PERF_RECORD_MMAP2:
       decoded.body = decode_mmap(reader, header.misc);

@@ -1,16 +1,19 @@
 // The records that the kernel writes into a ring buffer, decoded: perf_event_open(2), "MMAP layout".
 //
 // Our events have one layout (kSampleType) or that without its middle (kBareSampleType), so that a record can be decoded
-// without knowing its event first. A kernel without control groups of perf events leaves out the last field of both.
+// without knowing its event first; those with branches (kBranchSampleType) are told by their event's ID. A kernel without control
+// groups of perf events leaves out the last field of all.
 #pragma once
 
 #include <linux/perf_event.h>
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -25,6 +28,10 @@ inline constexpr uint64_t kBareSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE
 inline constexpr uint64_t kSampleType =
     kBareSampleType | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 inline constexpr size_t kBareSampleBytes = 56;  // of such a record, its header included
+// And which branches the processor took before it came there.
+inline constexpr uint64_t kBranchSampleType = kBareSampleType | PERF_SAMPLE_BRANCH_STACK;
+inline constexpr size_t kMostBranches =
+    32;  // that a processor records at once: Intel's 8 to 32, AMD's 16, Arm's 8 to 64
 
 // The user registers in a sample: the general ones and the instruction pointer (enum perf_event_x86_regs).
 inline constexpr uint64_t kUserRegisterMask = 0xff01ff;
@@ -42,6 +49,23 @@ struct CounterValues {
   uint64_t lost;
 };
 
+// A branch that the processor took before a sample.
+struct BranchRecord {
+  uint64_t from = 0;
+  uint64_t to = 0;
+  bool is_mispredicted = false;
+};
+
+// As the kernel has it (struct perf_branch_entry).
+struct BranchEntry {
+  uint64_t from = 0;
+  uint64_t to = 0;
+  uint64_t flags = 0;
+};
+
+// Nothing of a branch on a path that the processor guessed and gave up (AMD's LbrExtV2 records these): it was never taken.
+std::optional<BranchRecord> taken_branch(const BranchEntry& entry);
+
 struct SampleRecord {
   uint64_t event_id = 0;
   uint64_t ip = 0;
@@ -56,13 +80,7 @@ struct SampleRecord {
   bool user_stack_is_cut = false;  // the stack may go on behind it
   bool is_leaf_only = false;       // recorded without call chains: `callchain` has just where the thread was
   uint64_t cgroup = 0;             // that the thread was in: ID in the hierarchy of perf events; 0: not told
-};
-
-// A branch that the processor took before a sample.
-struct BranchRecord {
-  uint64_t from = 0;
-  uint64_t to = 0;
-  bool is_mispredicted = false;
+  std::vector<BranchRecord> branches = {};  // of kBranchSampleType: all that were taken, the newest first
 };
 
 // A new executable mapping.
@@ -122,8 +140,11 @@ struct Record {
       body;
 };
 
-// One record with its header, as the ring buffer holds it. Borrows the record's bytes.
-Result<Record> decode_record(Bytes record);
+// The IDs of events whose samples have branches.
+using BranchEvents = std::unordered_set<uint64_t>;
+
+// One record with its header, as the ring buffer holds it. Borrows the record's bytes. `branch_events` null: there are none.
+Result<Record> decode_record(Bytes record, const BranchEvents* branch_events = nullptr);
 
 // The time of a record, without decoding the rest: for sorting. 0 where the record is too short to have one.
 int64_t record_time_ns(Bytes record);

@@ -55,6 +55,10 @@ void SampleAssembly::apply_sample(const perf::SampleRecord& sample, int64_t time
   }
   const Subject subject = find_subject(sample, time_ns);
   builder_.add_hit(static_cast<uint32_t>(index), subject.thread, subject.stack);
+  if (!sample.branches.empty()) {
+    add_branches(subject.thread, sample.pid, sample.branches);
+    add_branch_ranges(subject.thread, sample.pid, sample.branches);
+  }
 }
 
 SampleAssembly::Subject SampleAssembly::find_subject(const perf::SampleRecord& sample, int64_t time_ns) {

@@ -54,6 +54,15 @@ perf_event_attr sampling_attr(const EventType& event, uint64_t period, uint32_t 
   return attr;
 }
 
+perf_event_attr branch_sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes) {
+  perf_event_attr attr = bare_sampling_attr(event, period, wakeup_bytes);
+  attr.sample_type = kBranchSampleType;
+  attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+  attr.exclude_kernel = 1;
+  attr.exclude_hv = 1;
+  return attr;
+}
+
 perf_event_attr counting_attr(const EventType& event) {
   perf_event_attr attr{};
   attr.size = sizeof attr;

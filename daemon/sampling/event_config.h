@@ -22,6 +22,10 @@ perf_event_attr sampling_attr(const EventType& event, uint64_t period, uint32_t 
 // The same event, whose samples say where the program was and nothing more (kBareSampleType).
 perf_event_attr bare_sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes);
 
+// The same event in user mode, whose samples have the branches that were taken before them, too (kBranchSampleType): by Intel's LBR,
+// AMD's LbrExtV2 or Arm's BRBE.
+perf_event_attr branch_sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes);
+
 // The event counted without samples, from when it is opened.
 perf_event_attr counting_attr(const EventType& event);
 

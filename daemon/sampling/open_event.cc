@@ -15,8 +15,17 @@ std::string paranoia() {
   return level ? level->substr(0, level->find('\n')) : "unknown";
 }
 
+// What x86 answers with EOPNOTSUPP, and others with EINVAL.
+constexpr std::string_view kNoBranches =
+    "this CPU records no branches (Intel LBR, AMD LbrExtV2 since Linux 6.1, Arm BRBE since 6.17), or its "
+    "host does "
+    "not pass that on to virtual machines";
+
 // Why the kernel would find the attributes invalid.
 std::string_view explain_invalid(const perf_event_attr& attr, bool is_in_group) {
+  if (attr.branch_sample_type != 0) {
+    return kNoBranches;
+  }
   if (is_in_group) {
     return "the CPU may have too few counters for the event and its group";
   }
@@ -39,6 +48,9 @@ std::unexpected<Error> explain_open_failure(int error_number, const perf_event_a
     case EOPNOTSUPP:
     case ENODEV:
       failure.error().code = ErrorCode::kUnsupported;
+      if (error_number == EOPNOTSUPP && attr.branch_sample_type != 0) {
+        return with_hint(failure, std::string(kNoBranches));
+      }
       return with_hint(failure,
                        "this machine's CPU or virtual machine does not offer the event: "
                        "\"plimsolld probe\" lists those it does");

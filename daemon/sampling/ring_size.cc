@@ -13,10 +13,14 @@ constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kFewestPages = 64;
 constexpr uint64_t kMaxPages = 2048;
 constexpr double kOtherBytes = 1024;  // of a sample with a stack, besides it
+constexpr double kBranchSampleBytes = kBareSampleBytes + 8 + kMostBranches * sizeof(BranchEntry);
 constexpr double kSeconds = 0.5;
 
 double bytes_a_second(const SampledEvent& event, uint32_t stack_bytes) {
   const double samples = event.type.nominal_per_second / static_cast<double>(event.mean_period);
+  if (event.with_branches) {
+    return samples * kBranchSampleBytes;
+  }
   return samples *
          (event.stack_share * (stack_bytes + kOtherBytes) + (1 - event.stack_share) * kBareSampleBytes);
 }

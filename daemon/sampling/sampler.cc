@@ -75,6 +75,12 @@ Status Sampler::open_samples(size_t index, int cpu, int& ring_fd) {
     return {};
   }
   const uint32_t wakeup_bytes = half_of_pages(options_.sample_pages);
+  if (event.with_branches) {
+    const Part part = part_of(index, 1, true);
+    perf_event_attr attr = branch_sampling_attr(event.type, part.mean_period, wakeup_bytes);
+    set_code(*code, attr);
+    return open_one(part, attr, cpu, -1, ring_fd);
+  }
   int leader_fd = -1;
   if (event.stack_share > 0) {
     const Part part = part_of(index, event.stack_share, true);
@@ -113,6 +119,9 @@ Status Sampler::open_one(Part part, const perf_event_attr& attr, int cpu, int le
     return fail_errno(errno, "asking for the ID of event {}", name);
   }
   index_by_id_[id] = static_cast<int>(part.index);
+  if (options_.events[part.index].with_branches) {
+    branch_events_.insert(id);
+  }
   if (ring_fd < 0) {
     if (auto mapped = map_ring(fd->get(), options_.sample_pages); !mapped) {
       return mapped;

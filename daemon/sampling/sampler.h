@@ -53,6 +53,7 @@ struct SampledEvent {
   double stack_share = 1;
   // Events of one set are collected at once; several sets take turns. kEverySet: at all times.
   uint32_t set = 0;
+  bool with_branches = false;  // branch_sampling_attr(); without stacks
 };
 
 inline constexpr uint32_t kEverySet = UINT32_MAX;
@@ -120,6 +121,8 @@ class Sampler {
 
   // Which of options.events a record's event_id belongs to; -1 where none.
   int event_index(uint64_t event_id) const;
+  // For decode_record().
+  const BranchEvents& branch_events() const { return branch_events_; }
 
  private:
   // The samples of an event, or those of them with or without stacks.
@@ -188,6 +191,7 @@ class Sampler {
   uint64_t side_band_lost_ = 0;  // that was told of
   std::unique_ptr<RingReader> reader_;
   std::unordered_map<uint64_t, int> index_by_id_;
+  BranchEvents branch_events_;
   uint32_t slowdown_ = 1;
   Turns turns_;
   int64_t turn_ends_ns_ = 0;

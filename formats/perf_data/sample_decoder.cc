@@ -99,21 +99,18 @@ class SampleDecoder {
 
   // {count; hw_index if asked for; {from; to; flags}[count]; a word of counters for each if asked for}
   void read_branches() {
-    constexpr uint64_t kMispredicted = 1;
     sample_.has_all_branches = (attr_.branch_sample_type & PERF_SAMPLE_BRANCH_ANY) != 0;
-    struct Entry {
-      uint64_t from, to, flags;
-    };
     const auto count = reader_.read<uint64_t>();
     if ((attr_.branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX) != 0) {
       reader_.skip(sizeof(uint64_t));
     }
-    if (!holds(reader_, count, sizeof(Entry))) {
+    if (!holds(reader_, count, sizeof(perf::BranchEntry))) {
       return;
     }
     for (uint64_t i = 0; i < count; ++i) {
-      const auto entry = reader_.read<Entry>();
-      sample_.branches.push_back({entry.from, entry.to, (entry.flags & kMispredicted) != 0});
+      if (const auto branch = perf::taken_branch(reader_.read<perf::BranchEntry>())) {
+        sample_.branches.push_back(*branch);
+      }
     }
     if ((attr_.branch_sample_type & kBranchCounters) != 0) {
       reader_.skip(count * sizeof(uint64_t));

@@ -20,6 +20,9 @@ std::string u32s(std::initializer_list<uint32_t> values) {
   return bytes;
 }
 
+constexpr uint64_t kBranchEvent = 4;
+const BranchEvents kBranchEvents{kBranchEvent};
+
 // One of each kind that is decoded, as the kernel writes them for our sample type.
 std::vector<std::string> sound_records() {
   const UserState user{.abi = PERF_SAMPLE_REGS_ABI_64,
@@ -33,6 +36,7 @@ std::vector<std::string> sound_records() {
   return {
       sample_bytes(3, 0x401000, 1000, chain, user),
       sample_bytes(3, 0x401000, 1000, {}),
+      branch_sample_bytes(kBranchEvent, 0x401000, 1000, {{0x401010, 0x401000, 1}, {0x402000, 0x401000}}),
       RecordBytes(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER | 1U << 14U)
           .raw(u32s({7, 7}))
           .raw(places)
@@ -69,6 +73,7 @@ void expect_own_bytes(const Record& record, Bytes bytes) {
   if (const auto* sample = std::get_if<SampleRecord>(&record.body)) {
     EXPECT_TRUE(lies_within(sample->user_stack, bytes));
     EXPECT_LE(sample->callchain.size() * sizeof(uint64_t), bytes.size());
+    EXPECT_LE(sample->branches.size() * sizeof(BranchEntry), bytes.size());
   } else if (const auto* mmap = std::get_if<MmapRecord>(&record.body)) {
     EXPECT_LE(mmap->path.size(), bytes.size());
     EXPECT_LE(mmap->build_id.size(), 20);
@@ -80,7 +85,7 @@ void expect_own_bytes(const Record& record, Bytes bytes) {
 TEST(FuzzPerfRecords, SoundOnesAreDecoded) {
   size_t kind = 0;
   for (const std::string& bytes : sound_records()) {
-    const auto record = decode_record(as_bytes(bytes));
+    const auto record = decode_record(as_bytes(bytes), &kBranchEvents);
     ASSERT_TRUE(record.has_value()) << kind << ": " << record.error().text();
     EXPECT_FALSE(std::holds_alternative<OtherRecord>(record->body)) << kind;
     ++kind;
@@ -97,7 +102,7 @@ TEST(FuzzPerfRecords, DamagedOnesAreDecodedFromTheirOwnBytesOrRefused) {
     const std::string damaged = fuzz::mutated(originals[random() % originals.size()], random);
     const std::vector<std::byte> exact(as_bytes(damaged).begin(), as_bytes(damaged).end());
     record_time_ns(exact);
-    const auto record = decode_record(exact);
+    const auto record = decode_record(exact, &kBranchEvents);
     if (record) {
       expect_own_bytes(*record, exact);
       ++decoded;
@@ -134,7 +139,7 @@ TEST(FuzzPerfRecords, DamagedRingsEnd) {
     const RingRead read = read_ring(as_bytes(damaged), tail, head, wrapped, [&](Bytes record, uint64_t) {
       ++handed_over;
       EXPECT_LE(record.size(), kRingBytes);
-      if (const auto decoded = decode_record(record)) {
+      if (const auto decoded = decode_record(record, &kBranchEvents)) {
         expect_own_bytes(*decoded, record);
       }
     });

@@ -179,6 +179,19 @@ TEST(EventConfig, BareSamplingAsksForTheSameEventWithoutStacks) {
   EXPECT_EQ(std::memcmp(&attr, &with_stacks, sizeof attr), 0);
 }
 
+TEST(EventConfig, BranchSamplingAsksForTakenBranchesOfUserMode) {
+  const EventType clock = *find_event("cpu-clock");
+  perf_event_attr attr = branch_sampling_attr(clock, 7, 4096);
+  EXPECT_EQ(attr.sample_type, kBareSampleType | PERF_SAMPLE_BRANCH_STACK);
+  EXPECT_EQ(attr.branch_sample_type, PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY);
+  EXPECT_TRUE(attr.exclude_kernel && attr.exclude_hv);
+  attr.sample_type = kBareSampleType;
+  attr.branch_sample_type = 0;
+  attr.exclude_kernel = attr.exclude_hv = 0;
+  const perf_event_attr bare = bare_sampling_attr(clock, 7, 4096);
+  EXPECT_EQ(std::memcmp(&attr, &bare, sizeof attr), 0);
+}
+
 TEST(EventConfig, SideBandAsksForProcessesButNoSamples) {
   const perf_event_attr attr = side_band_attr(512);
   EXPECT_EQ(attr.config, PERF_COUNT_SW_DUMMY);

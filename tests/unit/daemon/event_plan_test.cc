@@ -40,11 +40,17 @@ class FakeEvents : public EventSource {
                ? fail(ErrorCode::kUnsupported, "one counter alone counts {}", event.name)
                : Status();
   }
+  Status try_branches(const perf::EventType& event) const override {
+    return unbranched.contains(event.codes.front().pmu)
+               ? fail(ErrorCode::kUnsupported, "{} records no branches", event.codes.front().pmu)
+               : Status();
+  }
   Result<double> rate_of(const perf::EventType& /*event*/) const override { return rate; }
 
   std::set<std::string> unsampled;  // PMUs or events
   std::set<std::string> sampled_once;
   std::set<std::string> uncounted;
+  std::set<std::string> unbranched;  // PMUs
   double rate = 1e6;
   bool denied = false;
 
@@ -183,6 +189,58 @@ TEST(EventPlan, NumbersSetsOnItsOwn) {
   EXPECT_EQ(count_sets(*plan), 2);
   EXPECT_EQ(plan->events[0].sampled.set, plan->events[2].sampled.set);
   EXPECT_NE(plan->events[0].sampled.set, plan->events[1].sampled.set);
+}
+
+TEST(EventPlan, AddsBranchStacksAtTheirOwnRate) {
+  const FakeMachine machine = testing::amd_zen3();
+  wire::Assignment assignment = assignment_of({"cycles"});
+  EXPECT_THAT(names_of(*plan_events(assignment, {}, FakeEvents(machine))),
+              ElementsAre("cycles", "context-switches", "cpu-migrations"))
+      << "not unless they are asked for";
+  assignment.set_branch_rate_hz(20);
+  const auto plan = plan_events(assignment, {}, FakeEvents(machine));
+  ASSERT_TRUE(plan.has_value());
+  ASSERT_THAT(names_of(*plan), ElementsAre("cycles", "context-switches", "cpu-migrations", "branch-stacks"));
+  const perf::SampledEvent& branches = plan->events.back().sampled;
+  EXPECT_TRUE(branches.with_branches);
+  EXPECT_EQ(branches.mean_period, 150'000'000);
+  EXPECT_EQ(plan->events[0].sampled.mean_period, 30'000'000) << "the other samples stay as they are";
+  EXPECT_EQ(branches.stack_share, 0);
+  EXPECT_EQ(branches.set, perf::kEverySet);
+  EXPECT_EQ(branches.type.codes.front().type, plan->events[0].sampled.type.codes.front().type);
+}
+
+TEST(EventPlan, SaysWhyThereAreNoBranchStacksAndGoesOn) {
+  const FakeMachine machine = testing::amd_zen3();
+  FakeEvents events(machine);
+  events.unbranched = {"cpu"};
+  wire::Assignment assignment = assignment_of({"cycles"});
+  assignment.set_branch_rate_hz(20);
+  const auto plan = plan_events(assignment, {}, events);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_THAT(names_of(*plan), ElementsAre("cycles", "context-switches", "cpu-migrations"));
+  ASSERT_THAT(missing_of(*plan), ElementsAre("branch-stacks"));
+  EXPECT_THAT(plan->missing[0].reason(), HasSubstr("recording branches: cpu records no branches"));
+  const std::vector<std::string> allowed{"cycles"};
+  const auto limited = plan_events(assignment, allowed, FakeEvents(machine));
+  ASSERT_THAT(missing_of(*limited), ElementsAre("branch-stacks"));
+  EXPECT_THAT(limited->missing[0].reason(), HasSubstr("limits.events"));
+  const std::vector<std::string> both{"cycles", "branch-stacks"};
+  EXPECT_THAT(names_of(*plan_events(assignment, both, FakeEvents(machine))),
+              ElementsAre("cycles", "branch-stacks"));
+}
+
+TEST(EventPlan, RecordsBranchesOnTheCoresThatCan) {
+  const FakeMachine machine = testing::intel_hybrid();
+  FakeEvents events(machine);
+  events.unbranched = {"cpu_atom"};
+  wire::Assignment assignment = assignment_of({"cpu-clock"});
+  assignment.set_branch_rate_hz(20);
+  const auto plan = plan_events(assignment, {}, events);
+  ASSERT_TRUE(plan.has_value());
+  ASSERT_EQ(names_of(*plan).back(), "branch-stacks");
+  ASSERT_EQ(plan->events.back().sampled.type.codes.size(), 1);
+  EXPECT_EQ(plan->events.back().sampled.type.codes[0].pmu, "cpu_core");
 }
 
 TEST(EventPlan, SaysWhichEventsCannotBeHadAndGoesOnWithTheOthers) {

@@ -28,6 +28,7 @@ class FakeEvents : public EventSource {
                : Status();
   }
   Status try_sampling_twice(const perf::EventType& event) const override { return try_sampling(event); }
+  Status try_branches(const perf::EventType& event) const override { return try_sampling(event); }
   Result<double> rate_of(const perf::EventType& /*event*/) const override { return 1; }
 
   std::set<std::string> uncounted;  // PMUs

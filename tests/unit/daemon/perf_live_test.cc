@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "daemon/events/cpu_list.h"
+#include "daemon/events/event_catalogue.h"
 #include "daemon/sampling/open_event.h"
 #include "daemon/sampling/sampler.h"
 
@@ -234,6 +235,43 @@ TEST_F(LiveSampler, TellsWhichEventASampleBelongsTo) {
   EXPECT_GT(counts[0].ticks_due, 0) << "a clock";
   EXPECT_EQ(counts[1].ticks_due, 0) << "no clock";
   EXPECT_EQ(sampler->event_index(UINT64_MAX), -1);
+}
+
+TEST_F(LiveSampler, RefusesBranchesOfWhatHasNoneWithAReason) {
+  const auto opened =
+      open_event(branch_sampling_attr(*find_event("cpu-clock"), 1'000'000, 4096), 0, "branch-stacks");
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_EQ(opened.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(opened.error().hint, ::testing::HasSubstr("records no branches"));
+}
+
+TEST_F(LiveSampler, RecordsBranchesOfUserMode) {
+  const auto cycles = EventCatalogue::of_this_machine().find("cycles");
+  ASSERT_TRUE(cycles.has_value());
+  const auto opened = open_event(branch_sampling_attr(*cycles, 1'000'000, 4096), 0, "branch-stacks");
+  if (!opened) {
+    EXPECT_EQ(opened.error().code, ErrorCode::kUnsupported);
+    GTEST_SKIP() << opened.error().text();
+  }
+  auto sampler = Sampler::open({.events = {{.type = *cycles, .mean_period = 100'000, .with_branches = true}},
+                                .cpus = *online_cpus(),
+                                .sample_pages = 4096});
+  ASSERT_TRUE(sampler.has_value()) << sampler.error().text();
+  ASSERT_TRUE(sampler->enable().has_value());
+  touch_fresh_pages();
+  ASSERT_TRUE(sampler->disable().has_value());
+  uint64_t samples = 0;
+  uint64_t branches = 0;
+  sampler->drain_all([&](Bytes bytes) {
+    const auto record = decode_record(bytes, &sampler->branch_events());
+    ASSERT_TRUE(record.has_value()) << record.error().text();
+    if (const auto* sample = std::get_if<SampleRecord>(&record->body)) {
+      ++samples;
+      branches += sample->branches.size();
+    }
+  });
+  expect_all_accounted_for(samples, sampler->take_counts()->at(0));
+  EXPECT_GT(branches, 0U);
 }
 
 TEST_F(LiveSampler, WaitEndsAtOnceWhenWoken) {

@@ -61,6 +61,24 @@ inline std::string bare_sample_bytes(uint64_t event_id, uint64_t ip, uint64_t ti
   return cgroup == 0 ? record.bytes() : record.u64(cgroup).bytes();
 }
 
+// Of an event with branches, the newest first.
+struct TakenBranch {
+  uint64_t from;
+  uint64_t to;
+  uint64_t flags = 0;
+};
+
+inline std::string branch_sample_bytes(uint64_t event_id, uint64_t ip, uint64_t time_ns,
+                                       const std::vector<TakenBranch>& branches,
+                                       uint64_t cgroup = kCgroupOfSamples) {
+  RecordBytes record(PERF_RECORD_SAMPLE, 0);
+  record.u64(event_id).u64(ip).u32(7).u32(8).u64(time_ns).u32(0).u32(0).u64(branches.size());
+  for (const TakenBranch& branch : branches) {
+    record.u64(branch.from).u64(branch.to).u64(branch.flags);
+  }
+  return cgroup == 0 ? record.bytes() : record.u64(cgroup).bytes();
+}
+
 inline std::string sample_bytes(uint64_t event_id, uint64_t ip, uint64_t time_ns,
                                 const std::vector<uint64_t>& callchain, const UserState& user = {},
                                 uint64_t cgroup = kCgroupOfSamples) {

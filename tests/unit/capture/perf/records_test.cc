@@ -70,6 +70,42 @@ TEST(Records, SampleHasItsCallChain) {
   EXPECT_EQ(decode_record(as_bytes(bytes))->time_ns, 123);
 }
 
+TEST(Records, SamplesOfBranchEventsHaveTheirBranches) {
+  const BranchEvents branch_events{42};
+  for (const uint64_t cgroup : {uint64_t{0}, kCgroupOfSamples}) {
+    for (const size_t count : {0, 1, 2, 32}) {
+      std::vector<TakenBranch> branches(count, {0x10, 0x20, 0});
+      const std::string bytes = branch_sample_bytes(42, 0xabc, 123, branches, cgroup);
+      const auto record = decode_record(as_bytes(bytes), &branch_events);
+      ASSERT_TRUE(record) << record.error().text();
+      const auto& sample = std::get<SampleRecord>(record->body);
+      EXPECT_EQ(sample.ip, 0xabc);
+      EXPECT_TRUE(sample.is_bare);
+      EXPECT_EQ(sample.branches.size(), count);
+      EXPECT_EQ(sample.cgroup, cgroup);
+      EXPECT_EQ(record->time_ns, 123);
+    }
+  }
+  // Bit 0: mispredicted; bits 24 and 25: 1 is a path that was given up, 3 one that was right.
+  const std::string bytes = branch_sample_bytes(
+      42, 0xabc, 123, {{0x30, 0x40, 1}, {0x50, 0x60, uint64_t{1} << 24U}, {0x10, 0x20, uint64_t{3} << 24U}});
+  const auto record = decode_record(as_bytes(bytes), &branch_events);
+  ASSERT_TRUE(record) << record.error().text();
+  const auto& branches = std::get<SampleRecord>(record->body).branches;
+  ASSERT_EQ(branches.size(), 2U) << "without the one that was never taken";
+  EXPECT_EQ(branches[0].from, 0x30);
+  EXPECT_TRUE(branches[0].is_mispredicted);
+  EXPECT_EQ(branches[1].to, 0x20);
+  EXPECT_FALSE(branches[1].is_mispredicted);
+}
+
+TEST(Records, ACountOfBranchesThatARecordCannotHoldIsRefused) {
+  const BranchEvents branch_events{42};
+  std::string bytes = branch_sample_bytes(42, 0xabc, 123, {{0x10, 0x20}});
+  bytes.replace(kBareSampleBytes - sizeof(uint64_t), sizeof(uint64_t), std::string(sizeof(uint64_t), '\xff'));
+  EXPECT_FALSE(decode_record(as_bytes(bytes), &branch_events));
+}
+
 TEST(Records, MmapHasTheBuildIdThatTheKernelFound) {
   const auto mmap = decoded<MmapRecord>(mmap_bytes(kBuildIdMisc, kBuildIdOf8, "/bin/a b"));
   EXPECT_EQ(mmap.pid, 7);

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 constexpr uint64_t kKernel = 0xffffffff81000000;
 constexpr uint64_t kModule = 0xffffffffc0000000;
@@ -127,6 +128,34 @@ TEST_F(SampleAssemblyTest, AStackAsDeepAsTheKernelRecordsIsCounted) {
   std::vector<uint64_t> callchain(5000, 0x10010);
   callchain[0] = PERF_CONTEXT_USER;
   EXPECT_THAT(problem_lines(profile_of(callchain)), ElementsAre("TOO_DEEP 1"));
+}
+
+// "0x401000 -> 0x401010 3" of each pair of a table, in its order.
+std::vector<std::string> pair_lines(const wire::RawProfile& profile, std::string_view event) {
+  std::vector<std::string> lines;
+  for (const wire::BranchTable& table : profile.branches()) {
+    for (int row = 0;
+         row < table.hits_size() && profile.events(static_cast<int>(table.event())).name() == event; ++row) {
+      lines.push_back(fmt::format("{} -> {} {}", location_text(profile, table.from_location(row)),
+                                  location_text(profile, table.to_location(row)), table.hits(row)));
+    }
+  }
+  return lines;
+}
+
+// Newest first: a loop of 0x401010 to 0x401020 ran twice, entered from 0x401000.
+TEST_F(SampleAssemblyTest, BranchesOfASampleAndTheCodeBetweenThemAreCounted) {
+  perf::SampleRecord sample{.event_id = 101, .ip = 0x10024, .pid = 7, .tid = 7};
+  sample.is_bare = true;
+  sample.branches = {{0x10020, 0x10010, true}, {0x10020, 0x10010, false}, {0x10000, 0x10010, false}};
+  const auto profile = profile_of_sample(sample);
+  EXPECT_THAT(pair_lines(profile, "branch-records"),
+              UnorderedElementsAre("elf:401000 -> elf:401010 1", "elf:401020 -> elf:401010 2"));
+  EXPECT_THAT(pair_lines(profile, "branch-ranges"), ElementsAre("elf:401010 -> elf:401020 2"));
+  EXPECT_THAT(sample_lines(profile), ElementsAre("page-faults 7/7 unfinished:c;elf:401024 1"));
+  const auto event = std::ranges::find(profile.events(), "branch-mispredictions", &wire::Event::name);
+  ASSERT_NE(event, profile.events().end());
+  EXPECT_EQ(event->hits(), 1);
 }
 
 // Samples that bring registers and a part of the stack, taken in code that keeps frame pointers.
