@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "cli/views/answer_source.h"
 #include "query/fdo/layout/symbol_order.h"
+#include "query/fdo/making/profile_format.h"
 #include "query/fdo/quality/quality.h"
 #include "query/selection/parameters.h"
 
@@ -36,11 +37,12 @@ struct FdoProfileOptions {
   std::string output = "-";
 };
 
-enum class FdoFormat { kText, kBinary, kGcov };
-
 struct FdoAutofdoOptions {
   FdoProfileOptions profile;
-  FdoFormat format = FdoFormat::kBinary;
+  fdo::ProfileFormat format = fdo::ProfileFormat::kBinary;
+  std::vector<std::string> older;           // binaries of older builds, whose samples are added
+  std::vector<std::string> older_debug;     // their separate debug files, in any order
+  std::vector<std::string> older_profiles;  // LLVM's text
 };
 
 struct FdoOrderOptions {

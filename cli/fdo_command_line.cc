@@ -12,13 +12,14 @@ namespace {
 
 using fdo::Usefulness;
 
-void add_input(CLI::App& command, FdoInput& input) {
+// The binary's option.
+CLI::Option* add_input(CLI::App& command, FdoInput& input) {
   add_source(command, input.source);
-  command
-      .add_option("--binary", input.binary,
-                  "Binary that ran in the fleet: the same build, not stripped if possible")
-      ->type_name("FILE")
-      ->required();
+  CLI::Option* const binary =
+      command
+          .add_option("--binary", input.binary,
+                      "Binary that ran in the fleet: the same build, not stripped if possible")
+          ->type_name("FILE");
   command
       .add_option("--debug", input.debug,
                   "Separate debug file of the binary (default: looked for by build ID and .gnu_debuglink)")
@@ -37,6 +38,7 @@ void add_input(CLI::App& command, FdoInput& input) {
                 "Start of the time range: RFC 3339, or 7d for a week ago")
       ->type_name("TIME");
   add_parameter(command, "--until", "until", input.parameters, "End of the time range")->type_name("TIME");
+  return binary;
 }
 
 void add_min_quality(CLI::App& command, Usefulness& min_quality, const std::string& help) {
@@ -47,8 +49,8 @@ void add_min_quality(CLI::App& command, Usefulness& min_quality, const std::stri
   command.add_option("--min-quality", min_quality, help)->type_name("QUALITY")->transform(choice(words));
 }
 
-void add_profile(CLI::App& command, FdoProfileOptions& options) {
-  add_input(command, options.input);
+CLI::Option* add_profile(CLI::App& command, FdoProfileOptions& options) {
+  CLI::Option* const binary = add_input(command, options.input);
   command.add_option("--output", options.output, "File for the profile (default \"-\": standard output)")
       ->type_name("FILE");
   command
@@ -59,19 +61,45 @@ void add_profile(CLI::App& command, FdoProfileOptions& options) {
   add_min_quality(
       command, options.quality.min_quality,
       "Write nothing and exit with status 1 below this quality: none, poor (default), fair, good");
+  return binary;
+}
+
+void add_older(CLI::App& command, FdoAutofdoOptions& options) {
+  command
+      .add_option(
+          "--older", options.older,
+          "Binary of an older build of the program, whose samples are "
+          "added: matched by function and line, weighted by age and similarity; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->take_all();
+  command
+      .add_option("--older-debug", options.older_debug,
+                  "Separate debug file of a binary given with --older, matched by build ID; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->take_all();
+  command
+      .add_option("--older-profile", options.older_profiles,
+                  "Profile of an older build, as LLVM's text, to be added; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->take_all();
 }
 
 void add_autofdo(CLI::App& fdo, FdoAutofdoOptions& options) {
   auto* command = fdo.add_subcommand(
       "autofdo", "Write a profile for clang (-fprofile-sample-use) or gcc (-fauto-profile)");
-  add_profile(*command, options.profile);
-  const std::map<std::string, FdoFormat> formats{
-      {"text", FdoFormat::kText}, {"binary", FdoFormat::kBinary}, {"gcov", FdoFormat::kGcov}};
+  add_profile(*command, options.profile)->required();
+  const std::map<std::string, fdo::ProfileFormat> formats{{"text", fdo::ProfileFormat::kText},
+                                                          {"binary", fdo::ProfileFormat::kBinary},
+                                                          {"gcov", fdo::ProfileFormat::kGcov}};
   command
       ->add_option("--format", options.format,
                    "binary (default: LLVM's extensible binary form) or text for clang, gcov for gcc")
       ->type_name("FORMAT")
       ->transform(choice(formats));
+  add_older(*command, options);
   command->footer(
       R"(Build the program with -O2 -gmlt -fdebug-info-for-profiling, run it in the fleet, then make its profile here and
 build again with it. The binary must be the build that ran (the build ID says so), with its debug information in it or
@@ -84,12 +112,14 @@ Examples:
   plimsoll fdo autofdo --data DIR --binary ./search --where job=search --format text
   # a stripped binary with its debug file; only a good profile will do
   plimsoll fdo autofdo --data DIR --binary ./search --debug search.debug --min-quality good --output search.prof
+  # with the samples of the release before, where lines and functions are the same
+  plimsoll fdo autofdo --data DIR --binary ./search --older ./search.before --output search.prof
 )");
 }
 
 void add_bolt(CLI::App& fdo, FdoProfileOptions& options) {
   auto* command = fdo.add_subcommand("bolt", "Write a profile (fdata) for llvm-bolt");
-  add_profile(*command, options);
+  add_profile(*command, options)->required();
   command->footer(
       R"(Link the program with -Wl,--emit-relocs. Then: llvm-bolt ./search -o search.bolt -data search.fdata
 -reorder-blocks=ext-tsp -reorder-functions=hfsort (with -nl where the report says that the profile is based on samples).
@@ -102,7 +132,7 @@ Example:
 void add_order(CLI::App& fdo, FdoOrderOptions& options) {
   auto* command =
       fdo.add_subcommand("order", "Write the order of functions for a linker (lld --symbol-ordering-file)");
-  add_profile(*command, options.profile);
+  add_profile(*command, options.profile)->required();
   const std::map<std::string, fdo::Linker> linkers{{"lld", fdo::Linker::kLld}, {"gold", fdo::Linker::kGold}};
   command
       ->add_option("--linker", options.linker,
@@ -120,7 +150,7 @@ Examples:
 
 void add_report(CLI::App& fdo, FdoReportOptions& options) {
   auto* command = fdo.add_subcommand("report", "Report how good a compiler profile of a binary would be");
-  add_input(*command, options.input);
+  add_input(*command, options.input)->required();
   command->add_flag("--json", options.is_json, "Print a JSON document");
   add_min_quality(*command, options.min_quality,
                   "Exit with status 1 below this quality: none (default), poor, fair, good");

@@ -1,54 +1,18 @@
 #include "cli/fdo_input.h"
 
-#include <elf.h>
-
-#include <algorithm>
-#include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/hex.h"
 #include "cli/symbol_tables.h"
 #include "cli/views/commands.h"
-#include "query/fdo/code/read_code.h"
 #include "query/fdo/counts/count_binary.h"
+#include "query/fdo/making/elf_checks.h"
 
 namespace plimsoll::cli {
 namespace {
 
 constexpr uint64_t kMaxBinaryBytes = uint64_t{16} << 30;
-
-// Where the file's headers say that more bytes should follow: how many there should be.
-std::optional<uint64_t> bytes_missing_from(Bytes file, const elf::ElfFile& elf) {
-  uint64_t end = 0;
-  Elf64_Ehdr header{};
-  if (file.size() < sizeof header) {
-    return sizeof header;
-  }
-  std::memcpy(&header, file.data(), sizeof header);
-  end = std::max(end, header.e_shoff + uint64_t{header.e_shnum} * header.e_shentsize);
-  for (const elf::Section& section : elf.sections()) {
-    if (section.type != SHT_NOBITS) {
-      end = std::max(end, section.file_offset + section.size_bytes);
-    }
-  }
-  for (const elf::Segment& segment : elf.segments()) {
-    if (segment.type == PT_LOAD && elf.sections().empty()) {
-      end = std::max(end, segment.file_offset + segment.file_bytes);
-    }
-  }
-  return end > file.size() ? std::optional(end) : std::nullopt;
-}
-
-bool has_code(const elf::ElfFile& elf) {
-  return std::ranges::any_of(elf.sections(), [](const elf::Section& section) {
-    return (section.flags & SHF_EXECINSTR) != 0 && section.type == SHT_PROGBITS && section.size_bytes > 0;
-  });
-}
-
-bool has_symbols(const elf::ElfFile& elf) {
-  return std::ranges::any_of(elf.sections(),
-                             [](const elf::Section& section) { return section.type == SHT_SYMTAB; });
-}
 
 struct OpenedElf {
   MappedFile map;
@@ -65,12 +29,20 @@ Result<OpenedElf> open_elf(const std::string& path) {
     return with_hint(propagate(elf, "reading {}", path),
                      "give the ELF file that ran, or the same build of it");
   }
-  if (const auto wanted = bytes_missing_from(map->bytes(), *elf)) {
-    return with_hint(fail(ErrorCode::kCorrupt, "{} is truncated: it has {} bytes, and its headers name {}",
-                          path, map->bytes().size(), *wanted),
-                     "copy the binary again");
+  if (const auto whole = fdo::check_whole(map->bytes(), *elf, path); !whole) {
+    return propagate(whole);
   }
   return OpenedElf{std::move(*map), std::move(*elf)};
+}
+
+Result<std::string> checked_build_id(const std::string& path, const elf::ElfFile& elf) {
+  std::string build_id = to_hex(elf.build_id());
+  if (build_id.empty()) {
+    return with_hint(
+        fail(ErrorCode::kInvalid, "{} has no build ID, by which its samples would be found", path),
+        "link it with -Wl,--build-id=sha1, and run that build in the fleet");
+  }
+  return build_id;
 }
 
 // A debug file that is named by hand is not checked by the one who parses it.
@@ -134,38 +106,36 @@ Result<symbolizer::MappedTable> read_lines(const FdoInput& input) {
   return std::move(*mapped);
 }
 
-// By the symbols of the file, else by `symbols`, else by the table of its debug file. What a stripped file exports is a part of its functions:
-// the report says how much.
 Result<std::vector<fdo::FunctionExtent>> read_extents(const FdoInput& input, const FdoData& data) {
-  if (has_symbols(data.binary.elf)) {
-    return fdo::function_extents(data.binary.elf);
-  }
-  if (data.symbols) {
-    return fdo::function_extents(data.binary.elf, data.symbols->table);
+  if (fdo::has_symbols(data.binary.elf) || data.symbols) {
+    return fdo::extents_of(data.binary.elf, data.table());
   }
   const auto made = make_symbols(input);
   if (!made) {
     return propagate(made);
   }
   const std::optional<symbolizer::MappedTable>& mapped = made->mapped;
-  return mapped && made->quality >= symbolizer::SymtabQuality::kSymtab
-             ? fdo::function_extents(data.binary.elf, mapped->table)
-             : fdo::function_extents(data.binary.elf);
+  const bool has_functions = mapped && made->quality >= symbolizer::SymtabQuality::kSymtab;
+  return fdo::extents_of(data.binary.elf, has_functions ? &mapped->table : nullptr);
 }
 
 }  // namespace
+
+Result<std::string> build_id_of(const std::string& path) {
+  const auto opened = open_elf(path);
+  return opened ? checked_build_id(path, opened->elf) : propagate(opened);
+}
 
 Result<FdoBinary> open_fdo_binary(const FdoInput& input) {
   auto opened = open_elf(input.binary);
   if (!opened) {
     return propagate(opened);
   }
-  const std::string build_id = to_hex(opened->elf.build_id());
-  if (build_id.empty()) {
-    return with_hint(
-        fail(ErrorCode::kInvalid, "{} has no build ID, by which its samples would be found", input.binary),
-        "link it with -Wl,--build-id=sha1, and run that build in the fleet");
+  const auto checked = checked_build_id(input.binary, opened->elf);
+  if (!checked) {
+    return propagate(checked);
   }
+  const std::string& build_id = *checked;
   const std::string wanted = fdo::lower_hex(input.build_id);
   if (!build_id.starts_with(wanted)) {
     return with_hint(
@@ -174,7 +144,7 @@ Result<FdoBinary> open_fdo_binary(const FdoInput& input) {
                    "--build-id"),
         "give the binary that ran: addresses of one build mean nothing in another");
   }
-  if (!has_code(opened->elf)) {
+  if (!fdo::has_code(opened->elf)) {
     return with_hint(fail(ErrorCode::kInvalid, "{} has no code: it is a separate debug file", input.binary),
                      "give the binary itself with --binary, and this file with --debug");
   }
@@ -193,12 +163,8 @@ Result<FdoData> read_fdo_data(const FdoInput& input, const FdoNeeds& needs) {
   if (!counts) {
     return propagate(counts);
   }
-  FdoData data{.binary = std::move(*binary),
-               .counts = std::move(*counts),
-               .symbols = std::nullopt,
-               .extents = {},
-               .code = {},
-               .execution = {}};
+  FdoData data{
+      .binary = std::move(*binary), .counts = std::move(*counts), .symbols = std::nullopt, .program = {}};
   if (needs.lines) {
     auto symbols = read_lines(input);
     if (!symbols) {
@@ -210,22 +176,11 @@ Result<FdoData> read_fdo_data(const FdoInput& input, const FdoNeeds& needs) {
   if (!extents) {
     return propagate(extents);
   }
-  data.extents = std::move(*extents);
-  if (data.extents.empty()) {
-    return with_hint(
-        fail(ErrorCode::kInvalid, "{} has no symbols (stripped): its functions are unknown", input.binary),
-        "give the unstripped file, or its debug file with --debug");
+  auto program = fdo::read_program(data.binary.elf, input.binary, std::move(*extents), data.counts);
+  if (!program) {
+    return propagate(program);
   }
-  auto code = fdo::read_code(data.binary.elf, data.extents, fdo::sampled_addresses(data.counts));
-  if (!code) {
-    return propagate(code, "reading the code of {}", input.binary);
-  }
-  data.code = std::move(*code);
-  data.execution = fdo::execution_of(data.code, data.counts);
-  if (!data.execution.counts.from_branches) {
-    data.counts.branches.clear();
-    data.counts.ranges.clear();
-  }
+  data.program = std::move(*program);
   return data;
 }
 

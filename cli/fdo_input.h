@@ -3,16 +3,13 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/file.h"
 #include "base/result.h"
 #include "cli/fdo.h"
 #include "elf/elf_file.h"
-#include "query/fdo/code/execution.h"
-#include "query/fdo/code/function_extents.h"
-#include "query/fdo/code/program_code.h"
 #include "query/fdo/counts/binary_counts.h"
+#include "query/fdo/making/program.h"
 #include "symbolizer/process/table_process.h"
 
 namespace plimsoll::cli {
@@ -28,14 +25,15 @@ struct FdoBinary {
 // or without code.
 Result<FdoBinary> open_fdo_binary(const FdoInput& input);
 
+// Of a binary or a debug file, in hexadecimal. kInvalid where it has none.
+Result<std::string> build_id_of(const std::string& path);
+
 // Everything that profiles are made of.
 struct FdoData {
   FdoBinary binary;
-  fdo::BinaryCounts counts;  // without branches and ranges where `execution` goes by samples
+  fdo::BinaryCounts counts;  // without branches and ranges where the execution goes by samples
   std::optional<symbolizer::MappedTable> symbols;  // where lines are needed
-  std::vector<fdo::FunctionExtent> extents;
-  fdo::ProgramCode code;
-  fdo::Execution execution;
+  fdo::Program program;
 
   const symbolizer::Symtab* table() const { return symbols ? &symbols->table : nullptr; }
 };

@@ -5,21 +5,22 @@
 
 #include "cli/fdo.h"
 #include "cli/fdo_input.h"
+#include "cli/fdo_older.h"
 #include "query/fdo/layout/bolt_profile.h"
-#include "query/fdo/profile/gcov.h"
-#include "query/fdo/profile/llvm_binary.h"
-#include "query/fdo/profile/llvm_text.h"
+#include "query/fdo/making/profile_format.h"
 #include "query/fdo/profile/profile_of.h"
 
 namespace plimsoll::cli {
 namespace {
 
-fdo::QualityReport quality_of(const FdoInput& input, const FdoData& data, const fdo::ProfileReport* profile) {
+fdo::QualityReport quality_of(const FdoInput& input, const FdoData& data, const fdo::ProfileReport* profile,
+                              const std::vector<fdo::MergedBuild>& older = {}) {
   return fdo::measure_quality({.counts = data.counts,
-                               .execution = data.execution,
-                               .code = data.code,
+                               .execution = data.program.execution,
+                               .code = data.program.code,
                                .symbols = data.table(),
                                .profile = profile,
+                               .older = older,
                                .binary = input.binary});
 }
 
@@ -48,8 +49,9 @@ std::unexpected<Error> empty_profile(const FdoInput& input, const FdoData& data,
 
 // Writes `bytes` after the report, where the quality is what is wanted. `profile`: of the formats with lines.
 Status write_profile(const FdoProfileOptions& options, const FdoData& data, const std::string& bytes,
-                     const fdo::ProfileReport* profile = nullptr) {
-  const fdo::QualityReport report = quality_of(options.input, data, profile);
+                     const fdo::ProfileReport* profile = nullptr,
+                     const std::vector<fdo::MergedBuild>& older = {}) {
+  const fdo::QualityReport report = quality_of(options.input, data, profile, older);
   const bool to_standard_output = options.output == "-";
   if (auto printed = print_report(report, options.quality, !to_standard_output); !printed) {
     return printed;
@@ -61,25 +63,11 @@ Status write_profile(const FdoProfileOptions& options, const FdoData& data, cons
                        : write_output(options.output, bytes);
 }
 
-std::string bytes_of(const fdo::SampleProfile& profile, FdoFormat format) {
-  if (profile.functions.empty()) {
-    return {};
-  }
-  switch (format) {
-    case FdoFormat::kText:
-      return fdo::write_llvm_text(profile);
-    case FdoFormat::kBinary:
-      return fdo::write_llvm_binary(profile);
-    case FdoFormat::kGcov:
-      break;
-  }
-  return fdo::write_gcov(profile);
-}
-
 }  // namespace
 
 Status run_fdo_autofdo(const FdoAutofdoOptions& options) {
-  if (options.format != FdoFormat::kText && options.profile.output == "-" && ::isatty(STDOUT_FILENO) == 1) {
+  if (options.format != fdo::ProfileFormat::kText && options.profile.output == "-" &&
+      ::isatty(STDOUT_FILENO) == 1) {
     return with_hint(fail(ErrorCode::kInvalid, "a binary profile cannot be printed on a terminal"),
                      "give --output FILE, or --format text");
   }
@@ -88,8 +76,13 @@ Status run_fdo_autofdo(const FdoAutofdoOptions& options) {
     return propagate(data);
   }
   fdo::ProfileReport report;
-  const fdo::SampleProfile profile = fdo::profile_of(data->execution.counts, *data->table(), report);
-  return write_profile(options.profile, *data, bytes_of(profile, options.format), &report);
+  const auto merged =
+      merge_older(options, *data, fdo::profile_of(data->program.execution.counts, *data->table(), report));
+  if (!merged) {
+    return propagate(merged);
+  }
+  return write_profile(options.profile, *data, fdo::bytes_of(merged->profile, options.format), &report,
+                       merged->builds);
 }
 
 Status run_fdo_bolt(const FdoProfileOptions& options) {
@@ -97,7 +90,7 @@ Status run_fdo_bolt(const FdoProfileOptions& options) {
   if (!data) {
     return propagate(data);
   }
-  const fdo::BoltProfile profile = fdo::write_bolt(data->counts, data->extents);
+  const fdo::BoltProfile profile = fdo::write_bolt(data->counts, data->program.extents);
   return write_profile(options, *data, profile.value > 0 ? profile.text : std::string());
 }
 
@@ -106,14 +99,14 @@ Status run_fdo_order(const FdoOrderOptions& options) {
   if (!data) {
     return propagate(data);
   }
-  std::vector<fdo::CallCount> calls = fdo::calls_of_branches(data->counts, data->extents);
+  std::vector<fdo::CallCount> calls = fdo::calls_of_branches(data->counts, data->program.extents);
   if (calls.empty()) {
     for (const fdo::AddressPair& call : data->counts.calls) {
       calls.push_back({.caller = call.from, .callee = call.to, .count = call.value});
     }
   }
   return write_profile(options.profile, *data,
-                       fdo::write_symbol_order(data->counts, data->extents, calls, options.linker));
+                       fdo::write_symbol_order(data->counts, data->program.extents, calls, options.linker));
 }
 
 Status run_fdo_report(const FdoReportOptions& options) {
@@ -122,7 +115,7 @@ Status run_fdo_report(const FdoReportOptions& options) {
     return propagate(data);
   }
   fdo::ProfileReport profile;
-  static_cast<void>(fdo::profile_of(data->execution.counts, *data->table(), profile));
+  static_cast<void>(fdo::profile_of(data->program.execution.counts, *data->table(), profile));
   const fdo::QualityReport report = quality_of(options.input, *data, &profile);
   if (auto printed = print_report(report, {.report = {}, .is_json = options.is_json}, true); !printed) {
     return printed;

@@ -17,6 +17,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -99,9 +100,10 @@ class ProfiledProgram {
 
   std::string operator/(const std::string& name) const { return folder_ / name; }
 
-  void build(const std::string& name, const std::vector<std::string>& flags) const {
-    std::vector<std::string> command{kCompiler,          "-O2", "-Wl,--build-id=sha1",
-                                     folder_ / "app.cc", "-o",  folder_ / name};
+  void build(const std::string& name, const std::vector<std::string>& flags,
+             const std::string& source = "app.cc") const {
+    std::vector<std::string> command{kCompiler,        "-O2", "-Wl,--build-id=sha1",
+                                     folder_ / source, "-o",  folder_ / name};
     command.insert(command.end(), flags.begin(), flags.end());
     const Finished built = testing::run(command);
     EXPECT_EQ(built.status, 0) << built.err;
@@ -254,6 +256,65 @@ TEST_F(Fdo, AQualityBelowWhatIsWantedWritesNothing) {
   EXPECT_FALSE(std::filesystem::exists(output));
   EXPECT_EQ(made("none").status, 0);
   EXPECT_TRUE(std::filesystem::exists(output));
+}
+
+// The next release: lines are inserted in the hot loop, and a function has another name.
+TEST_F(Fdo, SamplesOfAnOlderBuildAreAdded) {
+  std::string source = kSource;
+  const auto replace = [&source](std::string_view what, std::string_view by) {
+    for (size_t at = source.find(what); at != std::string::npos; at = source.find(what, at + by.size())) {
+      source.replace(at, what.size(), by);
+    }
+  };
+  replace("rare_case", "odd_case");
+  replace("    const uint64_t value = random.next();\n",
+          "    if (sum == 12345) {\n      std::printf(\"odd\");\n    }\n    const uint64_t value = "
+          "random.next();\n");
+  std::ofstream(file("next.cc")) << source;
+  profiled_->build("next", {"-gmlt", "-fdebug-info-for-profiling"}, "next.cc");
+  {
+    const Background load({file("next"), "4000000000"});
+    const Finished once =
+        run({"plimsolld", "--once", "2", "--rate", "199", "--output", file("next_profile")});
+    ASSERT_EQ(once.status, 0) << once.err;
+  }
+  ASSERT_EQ(run({"plimsoll", "import", "--data", file("both"), file("profile"), file("next_profile")}).status,
+            0);
+  const Finished made = run({"plimsoll", "fdo", "autofdo", "--data", file("both"), "--binary", file("next"),
+                             "--older", file("app"), "--json", "--output", file("next.prof")});
+  ASSERT_EQ(made.status, 0) << made.err;
+  const json report = json::parse(made.out, nullptr, false);
+  EXPECT_EQ(report["build_ids"], json::array({build_id_of(file("next")), build_id_of(file("app"))}));
+  const json& older = report["older_builds"][0];
+  EXPECT_GT(older["samples"], report["samples"]) << made.out;
+  EXPECT_GT(older["similarity"], 0.6) << made.out;
+  EXPECT_GT(older["carried_share"], 0.8) << made.out;
+  EXPECT_THAT(older["stale_functions"].dump(), AnyOf(HasSubstr("rare_case"), "[]")) << "where it has samples";
+  profiled_->build("next_built", {"-fprofile-sample-use=" + file("next.prof"), "-Werror"}, "next.cc");
+
+  // As LLVM's text, which llvm-profdata makes.
+  shell(std::string(kProfdata) + " merge --sample --text next.prof -o next.txt");
+  EXPECT_EQ(run({"plimsoll", "fdo", "autofdo", "--data", file("data"), "--binary", file("app"),
+                 "--older-profile", file("next.txt"), "--output", file("app.prof")})
+                .status,
+            0);
+  const auto refused = [](const std::string& older_file) {
+    return refusal({"--binary", file("app"), "--older", older_file});
+  };
+  EXPECT_THAT(refused(file("app")), HasSubstr("is given twice"));
+  EXPECT_THAT(refused(file("next.cc")), HasSubstr("--older " + file("next.cc")));
+  EXPECT_THAT(refusal({"--binary", file("app"), "--older-profile", file("next.prof")}),
+              HasSubstr("llvm-profdata merge --sample --text"));
+  const Finished without =
+      fdo({"autofdo", "--binary", file("app"), "--older", file("next"), "--output", file("app.prof")});
+  EXPECT_EQ(without.status, 0) << without.err;
+  EXPECT_THAT(without.out, HasSubstr(build_id_of(file("next")) + " has no samples in the selection"));
+}
+
+TEST_F(Fdo, AProfileForBoltWithoutFunctionsIsRefused) {
+  shell("cp app one_symbol && strip --strip-all --keep-symbol=_start one_symbol");
+  EXPECT_THAT(refusal({"--binary", file("one_symbol"), "--min-quality", "none"}, "bolt"),
+              AllOf(HasSubstr("belongs to a function that symbols name"), HasSubstr("not stripped")));
 }
 
 TEST_F(Fdo, ProfilesForBoltAndLinkersNeedNoLines) {

@@ -305,6 +305,19 @@ void add_notes(const QualityInput& input, std::vector<std::string>& notes) {
   }
 }
 
+void add_older(const std::vector<MergedBuild>& older, QualityReport& report) {
+  for (const MergedBuild& build : older) {
+    if (build.weight > 0) {
+      report.build_ids.push_back(build.name);
+    } else if (build.samples > 0) {
+      report.notes.push_back(fmt::format(
+          "{} was not merged: its profile has nothing in common with that of the newer build", build.name));
+    } else {
+      report.notes.push_back(fmt::format("{} has no samples in the selection", build.name));
+    }
+  }
+}
+
 }  // namespace
 
 QualityReport measure_quality(const QualityInput& input) {
@@ -320,6 +333,7 @@ QualityReport measure_quality(const QualityInput& input) {
                        .from_ns = counts.coverage.from_ns,
                        .to_ns = counts.coverage.to_ns,
                        .is_of_branches = input.execution.counts.from_branches,
+                       .older = input.older,
                        .notes = counts.notes};
   for (const AddressPair& branch : counts.branches) {
     report.branch_records += branch.samples;
@@ -342,6 +356,7 @@ QualityReport measure_quality(const QualityInput& input) {
   report.switch_heavy = find_switch_heavy(functions, input.code);
   report.notes.insert(report.notes.end(), input.execution.notes.begin(), input.execution.notes.end());
   add_notes(input, report.notes);
+  add_older(input.older, report);
   grade(report);
   return report;
 }

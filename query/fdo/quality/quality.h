@@ -16,6 +16,7 @@
 #include "query/fdo/code/execution.h"
 #include "query/fdo/code/program_code.h"
 #include "query/fdo/counts/binary_counts.h"
+#include "query/fdo/profile/older_build.h"
 #include "query/fdo/profile/profile_of.h"
 #include "symbolizer/symtab/symtab.h"
 
@@ -60,7 +61,7 @@ struct SwitchHeavy {
 
 struct QualityReport {
   std::string binary;                  // the local file
-  std::vector<std::string> build_ids;  // whose samples were used
+  std::vector<std::string> build_ids;  // whose samples were used; first that of `binary`
   std::string event;
   double samples = 0;
   int64_t machines = 0;
@@ -84,6 +85,7 @@ struct QualityReport {
   std::vector<HotFunction> thin = {};         // of these, those with fewer than kMinSamples samples
   std::optional<HalvesCompared> halves = {};  // none: fewer than two machines
   std::optional<SwitchHeavy> switch_heavy = {};
+  std::vector<MergedBuild> older = {};  // builds and profiles that were added
   Usefulness usefulness = Usefulness::kNone;
   std::vector<std::string> reasons = {};  // why it is not better, and what to do
   std::vector<std::string> notes = {};
@@ -98,6 +100,7 @@ struct QualityInput {
   const ProgramCode& code;
   const symbolizer::Symtab* symbols = nullptr;  // none: of a profile that needs no lines
   const ProfileReport* profile = nullptr;       // what became of the counts; none: of a profile without lines
+  std::vector<MergedBuild> older = {};
   std::string binary = {};
 };
 

@@ -42,8 +42,10 @@ class Grading {
   }
 
   void by_samples() {
-    const double samples =
-        report_.is_of_branches ? report_.branch_records / kRecordsOfSample : report_.samples;
+    double samples = report_.is_of_branches ? report_.branch_records / kRecordsOfSample : report_.samples;
+    for (const MergedBuild& build : report_.older) {
+      samples += build.weighted_samples();
+    }
     const Usefulness limit = samples < kPoorSamples   ? Usefulness::kNone
                              : samples < kFairSamples ? Usefulness::kPoor
                              : samples < kGoodSamples ? Usefulness::kFair

@@ -13,6 +13,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr size_t kShownFunctions = 10;
+constexpr double kSecondsPerDay = 86'400;
 
 std::string_view expectation_of(Usefulness usefulness) {
   switch (usefulness) {
@@ -77,6 +78,51 @@ std::string halves_of(const QualityReport& report) {
       report.halves->entropy, report.halves->other_entropy);
 }
 
+std::string reason_of(StaleReason reason) {
+  return reason == StaleReason::kGone ? "gone" : "changed";
+}
+
+void add_older(const MergedBuild& build, std::string& out) {
+  std::string text = printable(build.name);
+  if (build.weight > 0) {
+    text += fmt::format(": {:.0f} samples, {:.1f} days older, {} similar, each counts {:.2f}", build.samples,
+                        build.age_s / kSecondsPerDay, percent(build.similarity), build.weight);
+  }
+  add_line(build.weight > 0 ? "with older build" : "without older build", text, out);
+  if (build.samples <= 0) {
+    return;
+  }
+  add_line("  carried over",
+           fmt::format("{} of its counts; {} functions are stale", percent(build.carried_share),
+                       build.stale.size()),
+           out);
+  for (size_t i = 0; i < build.stale.size() && i < kShownFunctions; ++i) {
+    const StaleFunction& function = build.stale[i];
+    out += fmt::format("    {:>7} {}  {}\n", percent(function.share), reason_of(function.reason),
+                       printable(function.name));
+  }
+}
+
+ordered_json older_json(const std::vector<MergedBuild>& older) {
+  ordered_json list = ordered_json::array();
+  for (const MergedBuild& build : older) {
+    ordered_json stale = ordered_json::array();
+    for (const StaleFunction& function : build.stale) {
+      stale.push_back(
+          {{"function", function.name}, {"share", function.share}, {"reason", reason_of(function.reason)}});
+    }
+    list.push_back({{"build", build.name},
+                    {"samples", build.samples},
+                    {"age_s", build.age_s},
+                    {"similarity", build.similarity},
+                    {"weight", build.weight},
+                    {"carried_share", build.carried_share},
+                    {"functions", build.functions},
+                    {"stale_functions", stale}});
+  }
+  return list;
+}
+
 ordered_json functions_json(const std::vector<HotFunction>& functions) {
   ordered_json list = ordered_json::array();
   for (const HotFunction& function : functions) {
@@ -124,6 +170,9 @@ std::string to_text(const QualityReport& report) {
     const HotFunction& function = report.hot[i];
     out += fmt::format("    {:>7} {:>8.0f} samples  {}\n", percent(function.share), function.samples,
                        function.name.empty() ? "[no function]" : printable(function.name));
+  }
+  for (const MergedBuild& build : report.older) {
+    add_older(build, out);
   }
   for (const std::string& note : report.notes) {
     add_line("note", printable(note), out);
@@ -180,6 +229,7 @@ std::string to_json(const QualityReport& report) {
   } else {
     json["switch_heavy"] = nullptr;
   }
+  json["older_builds"] = older_json(report.older);
   json["notes"] = report.notes;
   return visible_json(json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
