@@ -2,10 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-
-#include "base/byte_reader.h"
 #include "base/file.h"
 #include "symbolizer/process/confinement.h"
 #include "symbolizer/process/messages.h"
@@ -13,21 +9,6 @@
 
 namespace plimsoll::symbolizer {
 namespace {
-
-Status write_all(int fd, std::string_view content, const char* what) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno != EINTR) {
-      return fail_errno(errno, "writing {}", what);
-    }
-    content.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
-  }
-  return {};
-}
-
-Status say(const wire::TableEvent& event) {
-  return write_all(STDOUT_FILENO, framed(event), "the reply");
-}
 
 Result<wire::TableRequest> read_request() {
   const auto text = read_file("/dev/stdin", kMaxRequestBytes);
@@ -40,17 +21,6 @@ Result<wire::TableRequest> read_request() {
              : with_hint(
                    fail(ErrorCode::kInvalid, "standard input holds no request"),
                    "this command is for plimsoll itself; plimsoll symtab build makes a table of a file");
-}
-
-TableQuery query_of(const wire::TableRequest& request) {
-  return {.identity_kind = request.identity_kind(),
-          .identity = request.identity(),
-          .paths = {request.paths().begin(), request.paths().end()},
-          .roots = {{request.folders().begin(), request.folders().end()},
-                    {request.debug_folders().begin(), request.debug_folders().end()}},
-          .named = {request.binary(), request.debug(), request.supplement(), request.package()},
-          .without_dwarf = request.without_dwarf(),
-          .threads = request.threads()};
 }
 
 Status answer(const wire::TableRequest& request) {
@@ -94,12 +64,7 @@ Status run_table_child() {
   if (answered) {
     return {};
   }
-  wire::TableEvent event;
-  wire::TableError& error = *event.mutable_error();
-  error.set_code(static_cast<uint32_t>(answered.error().code));
-  error.set_message(answered.error().message);
-  error.set_hint(answered.error().hint);
-  return say(event);
+  return say_error(answered.error());
 }
 
 }  // namespace plimsoll::symbolizer

@@ -26,10 +26,9 @@ namespace {
 constexpr int64_t kWallPerCpu = 4;
 constexpr int kTickMs = 500;
 // In memory rather than a pipe: that could fill up, or break.
-Result<UniqueFd> request_file(const wire::TableRequest& request) {
-  const std::string content = request.SerializeAsString();
+Result<UniqueFd> request_file(const std::string& content) {
   if (content.size() > kMaxRequestBytes) {
-    return fail(ErrorCode::kTooLarge, "paths of {} bytes; at most {} can be asked for", content.size(),
+    return fail(ErrorCode::kTooLarge, "a request of {} bytes; at most {} can be asked for", content.size(),
                 kMaxRequestBytes);
   }
   UniqueFd fd(::memfd_create("plimsoll-request", MFD_CLOEXEC));
@@ -193,7 +192,7 @@ Result<UniqueFd> table_file(const std::string& folder) {
   return fd ? out_of_the_way(std::move(*fd)) : propagate(fd, "for a symbol table");
 }
 
-Result<ChildEnd> run_child(const StartChild& start, const wire::TableRequest& request, const UniqueFd& table,
+Result<ChildEnd> run_child(const StartChild& start, const std::string& request, const UniqueFd& table,
                            const ProcessLimits& limits,
                            const std::function<void(uint64_t opened_bytes)>& progress, std::stop_token stop) {
   const auto asked = request_file(request);

@@ -32,9 +32,9 @@ Result<UniqueFd> table_file(const std::string& folder);
 // Starts a process with those descriptors, a child of this one.
 using StartChild = std::function<Result<pid_t>(const ChildDescriptors&)>;
 
-// Starts it, gives it the request and the file for the table, listens, and waits for its end, which it brings about where the
+// Starts it, gives it the request (a message of proto/symbol_table.proto) and the file for the table, listens, and waits for its end, which it brings about where the
 // child talks too much, takes too long or is to stop. Errors are those of starting it.
-Result<ChildEnd> run_child(const StartChild& start, const wire::TableRequest& request, const UniqueFd& table,
+Result<ChildEnd> run_child(const StartChild& start, const std::string& request, const UniqueFd& table,
                            const ProcessLimits& limits,
                            const std::function<void(uint64_t opened_bytes)>& progress, std::stop_token stop);
 

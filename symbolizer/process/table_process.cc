@@ -1,16 +1,13 @@
 #include "symbolizer/process/table_process.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
-#include <csignal>
-#include <cstring>
 #include <mutex>
 
 #include "base/hex.h"
 #include "symbolizer/process/child.h"
+#include "symbolizer/process/child_end.h"
 #include "symbolizer/process/child_run.h"
+#include "symbolizer/process/messages.h"
 #include "symbolizer/process/spawn.h"
 #include "symbolizer/process/zygote.h"
 
@@ -23,87 +20,6 @@ std::string subject_of(const TableQuery& query) {
     return query.named.binary;
   }
   return query.paths.empty() ? "build " + to_hex(query.identity) : query.paths.front();
-}
-
-wire::TableRequest request_for(const TableQuery& query, const ProcessLimits& limits) {
-  wire::TableRequest request;
-  request.set_identity_kind(query.identity_kind);
-  request.set_identity(query.identity);
-  request.mutable_paths()->Assign(query.paths.begin(), query.paths.end());
-  request.mutable_folders()->Assign(query.roots.folders.begin(), query.roots.folders.end());
-  request.mutable_debug_folders()->Assign(query.roots.debug_folders.begin(), query.roots.debug_folders.end());
-  request.set_binary(query.named.binary);
-  request.set_debug(query.named.debug);
-  request.set_supplement(query.named.supplement);
-  request.set_package(query.named.package);
-  request.set_without_dwarf(query.without_dwarf);
-  request.set_threads(query.threads);
-  request.set_parent_pid(::getpid());
-  request.set_memory_bytes(limits.memory_bytes);
-  request.set_table_bytes(limits.table_bytes);
-  request.set_cpu_seconds(limits.cpu_seconds);
-  return request;
-}
-
-std::unexpected<Error> out_of_memory(const ProcessLimits& limits) {
-  return with_hint(fail(ErrorCode::kTooLarge, "it takes more than the {} MiB of memory allowed",
-                        limits.memory_bytes >> 20U),
-                   "it can be given more: symbols.max_memory_bytes in the server's configuration, or "
-                   "\"plimsoll symtab build --memory MIB\"");
-}
-
-std::unexpected<Error> killed_by(int signal_number, const ProcessLimits& limits) {
-  switch (signal_number) {
-    case SIGXCPU:
-      return with_hint(fail(ErrorCode::kTooLarge, "it needs more CPU time than files of this size should"),
-                       "the files may be damaged: compare them with those of the package");
-    case SIGXFSZ:
-      return fail(ErrorCode::kTooLarge, "the symbol table would be larger than {} MiB",
-                  limits.table_bytes >> 20U);
-    case SIGBUS:
-      return with_hint(fail(ErrorCode::kUnavailable, "a file was truncated while it was read"),
-                       "it was being replaced: try again");
-    case SIGSYS:
-      return with_hint(fail(ErrorCode::kCorrupt, "the process that parses it made a forbidden system call"),
-                       "the files may be crafted as an attack: check their origin");
-    case SIGKILL:
-      return with_hint(fail(ErrorCode::kUnavailable, "the process that parses it was killed from outside"),
-                       "the machine may be out of memory: see the kernel's log");
-    default:
-      return with_hint(
-          fail(ErrorCode::kCorrupt, "the process that parses it crashed ({})", ::strsignal(signal_number)),
-          "please report it, with the file");
-  }
-}
-
-// Why there is no reply, in words.
-std::unexpected<Error> failure_of(const ChildEnd& end, const ProcessLimits& limits) {
-  switch (end.cause) {
-    case ChildEnd::Cause::kDeadline:
-      return with_hint(fail(ErrorCode::kUnavailable, "the process that parses it did not end"),
-                       "the files may be on a file system that does not respond");
-    case ChildEnd::Cause::kStopped:
-      return fail(ErrorCode::kUnavailable, "the process that parses it was stopped before its end");
-    case ChildEnd::Cause::kSaidTooMuch:
-    case ChildEnd::Cause::kSaidNonsense:
-      return fail(ErrorCode::kCorrupt, "the process that parses it sent an invalid reply");
-    case ChildEnd::Cause::kEnded:
-      break;
-  }
-  if (WIFSIGNALED(end.wait_status)) {
-    return killed_by(WTERMSIG(end.wait_status), limits);
-  }
-  if (WEXITSTATUS(end.wait_status) == kOutOfMemoryStatus) {
-    return out_of_memory(limits);
-  }
-  return fail(ErrorCode::kCorrupt, "the process that parses it exited with status {} without a reply",
-              WEXITSTATUS(end.wait_status));
-}
-
-std::unexpected<Error> said_error(const wire::TableError& said) {
-  const bool is_known = said.code() <= static_cast<uint32_t>(ErrorCode::kIo);
-  return std::unexpected(Error{
-      is_known ? static_cast<ErrorCode>(said.code()) : ErrorCode::kCorrupt, said.message(), {}, said.hint()});
 }
 
 Result<MappedTable> checked_table(const UniqueFd& file, const TableQuery& query,
@@ -181,19 +97,18 @@ Result<MadeTable> TableProcess::make(const TableQuery& query, const MakeOptions&
   if (!file) {
     return propagate(file);
   }
-  auto end =
-      run_child([this](const ChildDescriptors& descriptors) { return starter_->start(descriptors); },
-                request_for(query, options.limits), *file, options.limits, options.progress, options.stop);
+  auto end = run_child([this](const ChildDescriptors& descriptors) { return starter_->start(descriptors); },
+                       request_for(query, options.limits).SerializeAsString(), *file, options.limits,
+                       options.progress, options.stop);
   if (!end) {
     return propagate(end, "reading the symbols of {}", subject);
   }
-  const std::optional<wire::TableEvent>& last = end->last;
-  if (end->cause != ChildEnd::Cause::kEnded || end->wait_status != 0 || !last) {
-    starter_->note_bad_end();
-    return propagate(Status(failure_of(*end, options.limits)), "reading the symbols of {}", subject);
-  }
-  if (last->has_error()) {
-    return propagate(Status(said_error(last->error())), "reading the symbols of {}", subject);
+  const auto last = reply_of(*end, options.limits);
+  if (!last) {
+    if (!has_ended_well(*end)) {
+      starter_->note_bad_end();
+    }
+    return propagate(last, "reading the symbols of {}", subject);
   }
   const wire::TableReply& reply = last->reply();
   MadeTable made{.mapped = std::nullopt,

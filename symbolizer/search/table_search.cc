@@ -75,6 +75,20 @@ class TableSearch {
     return std::move(result_);
   }
 
+  Result<FoundBinary> run_for_binary() {
+    if (auto opened = open_named_files(); !opened) {
+      return propagate(opened);
+    }
+    if (!binary_) {
+      find_binary();
+    }
+    if (binary_ && is_debug_file(*binary_)) {
+      search_.add_reason(binary_->path + " is a separate debug file");
+      binary_.reset();
+    }
+    return FoundBinary{std::move(binary_), search_.reasons()};
+  }
+
  private:
   Result<std::optional<FoundFile>> open_named(const std::string& path) {
     if (path.empty()) {
@@ -380,6 +394,10 @@ class TableSearch {
 
 Result<FoundTable> find_table(const TableQuery& query, std::function<void(uint64_t bytes)> opened) {
   return TableSearch(query, std::move(opened)).run();
+}
+
+Result<FoundBinary> find_binary(const TableQuery& query, std::function<void(uint64_t bytes)> opened) {
+  return TableSearch(query, std::move(opened)).run_for_binary();
 }
 
 }  // namespace plimsoll::symbolizer

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,5 +46,14 @@ struct FoundTable {
 // the compiler wrote them, there below the debug folders, or beside the binary or its debug file.
 // `opened` is told the size of each file before it is read. Errors are those of named files; besides those it never fails.
 Result<FoundTable> find_table(const TableQuery& query, std::function<void(uint64_t bytes)> opened);
+
+// The binary itself, with its code. Nothing where it was not found, and `reasons` says in words what was.
+struct FoundBinary {
+  std::optional<FoundFile> file;
+  std::string reasons;
+};
+
+// As find_table() looks for it; of the named files only query.named.binary counts.
+Result<FoundBinary> find_binary(const TableQuery& query, std::function<void(uint64_t bytes)> opened);
 
 }  // namespace plimsoll::symbolizer
