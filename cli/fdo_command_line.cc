@@ -6,6 +6,7 @@
 #include "cli/choice.h"
 #include "cli/command_line.h"
 #include "cli/views/flags.h"
+#include "query/fdo/process/profile_child.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -68,7 +69,7 @@ void add_older(CLI::App& command, FdoAutofdoOptions& options) {
   command
       .add_option(
           "--older", options.older,
-          "Binary of an older build of the program, whose samples are "
+          "Binary of an older build of the program (without --binary: its build ID), whose samples are "
           "added: matched by function and line, weighted by age and similarity; may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false)
@@ -90,7 +91,7 @@ void add_older(CLI::App& command, FdoAutofdoOptions& options) {
 void add_autofdo(CLI::App& fdo, FdoAutofdoOptions& options) {
   auto* command = fdo.add_subcommand(
       "autofdo", "Write a profile for clang (-fprofile-sample-use) or gcc (-fauto-profile)");
-  add_profile(*command, options.profile)->required();
+  add_profile(*command, options.profile);
   const std::map<std::string, fdo::ProfileFormat> formats{{"text", fdo::ProfileFormat::kText},
                                                           {"binary", fdo::ProfileFormat::kBinary},
                                                           {"gcov", fdo::ProfileFormat::kGcov}};
@@ -103,7 +104,8 @@ void add_autofdo(CLI::App& fdo, FdoAutofdoOptions& options) {
   command->footer(
       R"(Build the program with -O2 -gmlt -fdebug-info-for-profiling, run it in the fleet, then make its profile here and
 build again with it. The binary must be the build that ran (the build ID says so), with its debug information in it or
-in a separate file. docs/fdo.md has the whole way, from build flags to rolling back.
+in a separate file. Without --binary the server makes the profile of its own files, by --build-id. docs/fdo.md has the
+whole way, from build flags to rolling back.
 
 Examples:
   # the samples of a week, for clang's -fprofile-sample-use=search.prof
@@ -219,6 +221,8 @@ void add_fdo_command(CLI::App& app, FdoCommands& options) {
   add_order(*fdo, options.order);
   add_report(*fdo, options.report);
   add_verify(*fdo, options.verify);
+  // Started by this program itself: what parses binaries for a server.
+  fdo->add_subcommand("worker", "Make a compiler profile as standard input says")->group("");
   fdo->footer(
       R"(Examples:
   plimsoll fdo report --server ADDR --binary ./search --since 7d
@@ -243,6 +247,9 @@ std::optional<int> exit_status_of_verify(const CLI::App& app, const Error& error
 
 Status run_fdo_command(const CLI::App& app, const FdoCommands& options) {
   const CLI::App* fdo = app.get_subcommand("fdo");
+  if (fdo->got_subcommand("worker")) {
+    return fdo::run_profile_child();
+  }
   if (fdo->got_subcommand("autofdo")) {
     return run_fdo_autofdo(options.autofdo);
   }

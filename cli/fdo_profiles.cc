@@ -6,6 +6,7 @@
 #include "cli/fdo.h"
 #include "cli/fdo_input.h"
 #include "cli/fdo_older.h"
+#include "cli/fdo_pull.h"
 #include "query/fdo/layout/bolt_profile.h"
 #include "query/fdo/making/profile_format.h"
 #include "query/fdo/profile/profile_of.h"
@@ -70,6 +71,9 @@ Status run_fdo_autofdo(const FdoAutofdoOptions& options) {
       ::isatty(STDOUT_FILENO) == 1) {
     return with_hint(fail(ErrorCode::kInvalid, "a binary profile cannot be printed on a terminal"),
                      "give --output FILE, or --format text");
+  }
+  if (options.profile.input.binary.empty()) {
+    return pull_profile(options);
   }
   const auto data = read_fdo_data(options.profile.input, {});
   if (!data) {

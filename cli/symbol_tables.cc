@@ -13,7 +13,7 @@
 namespace plimsoll::cli {
 namespace {
 
-constexpr uint64_t kMaxTableBytes = uint64_t{8} << 30;
+constexpr uint64_t kMaxSymtabBytes = uint64_t{8} << 30;
 constexpr unsigned kMaxThreads = 8;
 
 std::string absolute(const std::string& path) {
@@ -40,6 +40,10 @@ symbolizer::TableWorker table_worker() {
   return {.argv = {"/proc/self/exe", "symtab", "worker", "--zygote"}, .is_zygote = true};
 }
 
+symbolizer::TableWorker profile_worker() {
+  return {.argv = {"/proc/self/exe", "fdo", "worker"}};
+}
+
 Result<symbolizer::MadeTable> make_table(const TableSource& source) {
   const unsigned cpus = std::clamp(std::thread::hardware_concurrency(), 1U, kMaxThreads);
   const symbolizer::NamedFiles& files = source.files;
@@ -64,7 +68,7 @@ Result<symbolizer::MadeTable> make_table(const TableSource& source) {
 }
 
 Result<symbolizer::MappedTable> open_table(const std::string& path) {
-  auto map = MappedFile::open(path, kMaxTableBytes);
+  auto map = MappedFile::open(path, kMaxSymtabBytes);
   if (!map) {
     return propagate(map);
   }

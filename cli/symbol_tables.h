@@ -12,6 +12,9 @@ namespace plimsoll::cli {
 // What starts the processes that parse many binaries: this program, as `plimsoll symtab worker`.
 symbolizer::TableWorker table_worker();
 
+// What starts the processes that make compiler profiles of binaries: this program, as `plimsoll fdo worker`.
+symbolizer::TableWorker profile_worker();
+
 // Of a file named by hand. What it refers to is looked for wherever the user may read, and in the debug folders.
 struct TableSource {
   symbolizer::NamedFiles files;

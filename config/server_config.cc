@@ -16,7 +16,7 @@ Status check_token(const AccessToken& token) {
   // What "sha256sum </dev/null" prints, and a script that lost its token.
   constexpr std::string_view kHashOfNothing =
       "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-  constexpr std::array<std::string_view, 4> kRoles{"read", "admin", "upload", "enrol"};
+  constexpr std::array<std::string_view, 5> kRoles{"read", "admin", "upload", "enrol", "fdo"};
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (token.name.empty()) {
     return fail(ErrorCode::kInvalid, "access.tokens: name is missing");
@@ -38,7 +38,7 @@ Status check_token(const AccessToken& token) {
              ? Status()
              : with_hint(
                    fail(ErrorCode::kInvalid, "the token of {}: no such role: \"{}\"", token.name, token.role),
-                   "roles are read, admin, upload and enrol");
+                   "roles are read, admin, upload, enrol and fdo");
 }
 
 Status check_tokens(const std::vector<AccessToken>& tokens) {
@@ -99,7 +99,7 @@ std::vector<Key> access_keys(ServerConfig& config) {
        "Request limit per authenticated machine. Requests over it get 429 with Retry-After. 0: unlimited.",
        &config.access_max_requests_per_minute, Range{0, 1'000'000}},
       {"access.max_requests_per_minute_per_token",
-       "Request limit per token with the role read, admin or upload. Orders are not limited. 0: "
+       "Request limit per token with the role read, admin, upload or fdo. Orders are not limited. 0: "
        "unlimited.",
        &config.access_max_requests_per_minute_per_token, Range{0, 1'000'000}},
   };
@@ -344,7 +344,7 @@ std::vector<Key> AccessToken::keys() {
       {"sha256", "SHA-256 of the token, as plimsoll token prints it.", &sha256},
       {"role",
        "Role: \"read\" (queries), \"admin\" (queries, orders and the audit log), \"upload\" (profiles of any "
-       "machine),\n\"enrol\" (new machines may register).",
+       "machine),\n\"enrol\" (new machines may register), \"fdo\" (pull compiler profiles).",
        &role},
       {"expires", "Expiry, such as \"2027-12-31\" or \"2027-12-31T18:00:00Z\". Default: never.", &expires},
   };

@@ -10,6 +10,8 @@ std::string_view name_of(Role role) {
       return "upload";
     case Role::kEnrol:
       return "enrol";
+    case Role::kFdo:
+      return "fdo";
     case Role::kAdmin:
       return "admin";
     case Role::kMachine:
@@ -36,6 +38,8 @@ bool permits(Role role, Right right) {
       return role == Role::kMachine;
     case Right::kUpload:
       return role == Role::kUpload || role == Role::kMachine || role == Role::kAdmin;
+    case Right::kPullProfile:
+      return role == Role::kFdo || role == Role::kAdmin;
     case Right::kNone:
       break;
   }

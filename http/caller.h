@@ -11,12 +11,13 @@ namespace plimsoll::http {
 
 // What a route asks of its caller.
 enum class Right : uint8_t {
-  kNone,     // nothing: whether the server lives
-  kRead,     // to see what the fleet spends its time on
-  kOrder,    // to change what is done to machines, and to see who has asked for what
-  kEnrol,    // to register a machine
-  kMachine,  // to speak for a machine
-  kUpload,   // to hand in profiles
+  kNone,         // nothing: whether the server lives
+  kRead,         // to see what the fleet spends its time on
+  kOrder,        // to change what is done to machines, and to see who has asked for what
+  kEnrol,        // to register a machine
+  kMachine,      // to speak for a machine
+  kUpload,       // to hand in profiles
+  kPullProfile,  // to pull compiler profiles, for which the server reads binaries
 };
 
 enum class Role : uint8_t {
@@ -25,11 +26,12 @@ enum class Role : uint8_t {
   kRead,
   kUpload,   // profiles of any machine
   kEnrol,    // an unknown machine, which may enrol
+  kFdo,      // compiler profiles alone
   kAdmin,    // all that people may
   kMachine,  // only what is its own
 };
 
-// "read", "upload", "enrol", "admin", "machine"; "unauthenticated" for the first two.
+// "read", "upload", "enrol", "fdo", "admin", "machine"; "unauthenticated" for the first two.
 std::string_view name_of(Role role);
 
 bool permits(Role role, Right right);

@@ -79,7 +79,7 @@ Result<scheduler::DrawPolicy> draw_policy(const config::ServerConfig& config, ui
 
 http::Role role_of(std::string_view name) {
   for (const http::Role role :
-       {http::Role::kRead, http::Role::kUpload, http::Role::kEnrol, http::Role::kAdmin}) {
+       {http::Role::kRead, http::Role::kUpload, http::Role::kEnrol, http::Role::kFdo, http::Role::kAdmin}) {
     if (name == http::name_of(role)) {
       return role;
     }

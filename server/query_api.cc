@@ -12,33 +12,10 @@
 #include "base/time.h"
 #include "query/registry/openapi.h"
 #include "query/registry/view.h"
-#include "scheduler/assignments/draw_method.h"
+#include "server/server_sources.h"
 
 namespace plimsoll::server {
 namespace {
-
-// The server's newest snapshot, and its data directory.
-class ServerSources : public query::ViewSources {
- public:
-  ServerSources(query::SnapshotCache& snapshots, QueryHooks hooks)
-      : snapshots_(snapshots), hooks_(std::move(hooks)) {}
-
-  Result<std::shared_ptr<const query::Snapshot>> snapshot(const store::TimeSpans& times) override {
-    return snapshots_.newest(times);
-  }
-  const std::string& data_dir() const override { return snapshots_.data_dir(); }
-  query::KnownDraws::DrawAgain draw_again() const override { return scheduler::draw_again; }
-  Status write_audit_log() override { return hooks_.write_audit_log(); }
-  std::optional<query::RunningServer> running_server() override { return hooks_.running_server(); }
-
-  void answered(const query::View& view, int64_t duration_ns) const {
-    hooks_.answered(view.name, duration_ns);
-  }
-
- private:
-  query::SnapshotCache& snapshots_;
-  const QueryHooks hooks_;
-};
 
 http::Right right_of(query::Audience audience) {
   return audience == query::Audience::kReaders ? http::Right::kRead : http::Right::kOrder;

@@ -16,6 +16,7 @@
 #include "server/fleet_settings.h"
 #include "server/health_api.h"
 #include "server/passes.h"
+#include "server/profile_api.h"
 #include "server/query_api.h"
 #include "server/store_settings.h"
 
@@ -64,6 +65,15 @@ QueryLimits query_limits(const config::ServerConfig& config) {
                   .answer_bytes = memory_bytes / kShareOfAnswer,
                   .memory_bytes = memory_bytes},
           .sql_memory_bytes = max_memory_bytes() / kShareOfStatements};
+}
+
+ProfileSettings profile_settings(const config::ServerConfig& config, symbolizer::TableWorker worker) {
+  ProfileSettings settings{.worker = std::move(worker),
+                           .roots = {config.symbol_roots, config.symbol_debug_roots},
+                           .folder = config.data_dir,
+                           .max_time = query_limits(config).max_time};
+  settings.limits.memory_bytes = static_cast<uint64_t>(config.symbol_max_memory_bytes);
+  return settings;
 }
 
 // For people, the store and the symbolizer.
@@ -115,7 +125,8 @@ Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Authentica
       health_(ingest_->directory().path(), fleet_, work_, [this] { return listeners(); }) {}
 
 Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config,
-                                              symbolizer::TableWorker table_worker) {
+                                              symbolizer::TableWorker table_worker,
+                                              symbolizer::TableWorker profile_worker) {
   if (config.data_dir.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "no data directory: set server.data or give --data"),
                       "--data");
@@ -145,7 +156,7 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   }
   std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*authenticator),
                                             std::move(*breaker), std::move(*drawer), config));
-  if (auto listening = server->listen(config); !listening) {
+  if (auto listening = server->listen(config, std::move(profile_worker)); !listening) {
     return propagate(listening);
   }
   if (auto started = server->start_work(config, std::move(table_worker)); !started) {
@@ -205,7 +216,7 @@ Status Server::start_work(const config::ServerConfig& config, symbolizer::TableW
   return {};
 }
 
-Status Server::listen(const config::ServerConfig& config) {
+Status Server::listen(const config::ServerConfig& config, symbolizer::TableWorker profile_worker) {
   // People last: whoever gets an answer from /readyz may send profiles at once.
   http::ListenerOptions options;
   options.allow_beyond_loopback = config.access_allow_unauthenticated || authenticator_->asks();
@@ -244,7 +255,7 @@ Status Server::listen(const config::ServerConfig& config) {
   options.path_hints = {
       {"/fleet/", "this address is for users; daemons take that of server.fleet_listen (default port 7071)"}};
   options.pools = question_pools(config);
-  auto people = http::Listener::start(options, people_routes(config));
+  auto people = http::Listener::start(options, people_routes(config, std::move(profile_worker)));
   if (!people) {
     return propagate(people, "listening for clients");
   }
@@ -253,14 +264,16 @@ Status Server::listen(const config::ServerConfig& config) {
   return {};
 }
 
-std::vector<http::Route> Server::people_routes(const config::ServerConfig& config) {
-  std::vector<http::Route> routes =
-      query_routes(snapshots_,
-                   {.write_audit_log = [this] { return authenticator_->log().write(); },
-                    .running_server = [this] { return running_server(health_.collect()); },
-                    .answered = [this](std::string_view view,
-                                       int64_t duration_ns) { health_.questions().note(view, duration_ns); }},
-                   query_limits(config));
+std::vector<http::Route> Server::people_routes(const config::ServerConfig& config,
+                                               symbolizer::TableWorker profile_worker) {
+  const QueryHooks hooks{
+      .write_audit_log = [this] { return authenticator_->log().write(); },
+      .running_server = [this] { return running_server(health_.collect()); },
+      .answered = [this](std::string_view view,
+                         int64_t duration_ns) { health_.questions().note(view, duration_ns); }};
+  std::vector<http::Route> routes = query_routes(snapshots_, hooks, query_limits(config));
+  std::ranges::move(profile_routes(snapshots_, hooks, profile_settings(config, std::move(profile_worker))),
+                    std::back_inserter(routes));
   std::ranges::move(collection_routes(*breaker_, drawer_.get(), *ingest_, reserve_),
                     std::back_inserter(routes));
   std::ranges::move(access_routes(*authenticator_, snapshots_.data_dir(), reserve_),

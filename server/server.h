@@ -25,9 +25,11 @@ namespace plimsoll::server {
 // background work, each kind in a thread of its own (server/background/work_kinds.h).
 class Server {
  public:
-  // `table_worker` starts the process that parses binaries (symbolizer::TableProcess).
+  // `table_worker` starts the process that parses binaries (symbolizer::TableProcess), `profile_worker` the one that makes compiler profiles
+  // (fdo::ProfileProcess); without the latter there are none.
   static Result<std::unique_ptr<Server>> start(const config::ServerConfig& config,
-                                               symbolizer::TableWorker table_worker);
+                                               symbolizer::TableWorker table_worker,
+                                               symbolizer::TableWorker profile_worker = {});
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -48,9 +50,10 @@ class Server {
   Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Authenticator> authenticator,
          std::unique_ptr<scheduler::CollectionBreaker> breaker, std::unique_ptr<scheduler::Drawer> drawer,
          const config::ServerConfig& config);
-  Status listen(const config::ServerConfig& config);
+  Status listen(const config::ServerConfig& config, symbolizer::TableWorker profile_worker);
   Status start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
-  std::vector<http::Route> people_routes(const config::ServerConfig& config);
+  std::vector<http::Route> people_routes(const config::ServerConfig& config,
+                                         symbolizer::TableWorker profile_worker);
   std::vector<ListenerHealth> listeners();
 
   const std::unique_ptr<store::Ingest> ingest_;

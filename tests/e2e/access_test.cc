@@ -98,6 +98,25 @@ TEST_F(Access, PeopleAskAndOrderByTheirTokens) {
   EXPECT_THAT(run({"plimsoll", "audit", "--data", data_dir_}).out, HasSubstr("latency%20of%20search"));
 }
 
+TEST_F(Access, CompilerProfilesAreForARoleOfTheirOwn) {
+  ASSERT_TRUE(server_.becomes_ready());
+  const auto status_of = [this](const std::string& role, const std::string& path) {
+    http::Client client(
+        {.base_url = server_.address(),
+         .credentials = {.token = role.empty() ? "" : settings_.token(role), .ca = settings_.ca()}});
+    const auto answer = client.send("GET", path);
+    return answer ? answer->status : 0;
+  };
+  const std::string profile = "/api/v1/fdo/autofdo?build_id=abcd";
+  EXPECT_EQ(status_of("fdo", profile), 404) << "permitted, but there are no samples";
+  EXPECT_EQ(status_of("admin", profile), 404);
+  EXPECT_EQ(status_of("read", profile), 403);
+  EXPECT_EQ(status_of("upload", profile), 403);
+  EXPECT_EQ(status_of("", profile), 401);
+  EXPECT_EQ(status_of("fdo", "/api/v1/machines"), 403);
+  EXPECT_EQ(status_of("fdo", "/api/v1/fdo-counts?build_id=abcd"), 403);
+}
+
 TEST_F(Access, TokensAreReadAgainAtSighup) {
   ASSERT_TRUE(server_.becomes_ready());
   EXPECT_EQ(plimsoll({"machines"}, "read").status, 0);

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/hex.h"
 #include "elf/elf_file.h"
+#include "http/client.h"
 #include "tests/e2e/fleet.h"
 #include "tests/e2e/program.h"
 
@@ -256,6 +257,55 @@ TEST_F(Fdo, AQualityBelowWhatIsWantedWritesNothing) {
   EXPECT_FALSE(std::filesystem::exists(output));
   EXPECT_EQ(made("none").status, 0);
   EXPECT_TRUE(std::filesystem::exists(output));
+}
+
+// Without a binary here: the server has it.
+TEST_F(Fdo, AServerMakesProfilesOfItsOwnFiles) {
+  const std::string build_id = build_id_of(file("app"));
+  const auto get = [](const TestServer& server, const std::string& parameters,
+                      const http::Fields& headers = {}) {
+    http::Client client({.base_url = server.address()});
+    auto answer = client.send("GET", "/api/v1/fdo/autofdo?" + parameters, {}, {}, headers);
+    EXPECT_TRUE(answer) << answer.error().text();
+    return answer ? *answer : http::Response{.status = 0};
+  };
+  ASSERT_EQ(fdo({"autofdo", "--binary", file("app"), "--output", file("local.prof")}).status, 0);
+  {
+    const TestServer server(file("data"), "[symbols]\nroots = [\"" + file("") + "\"]\n");
+    ASSERT_TRUE(server.becomes_ready());
+    const http::Response pulled = get(server, "build_id=" + build_id);
+    ASSERT_EQ(pulled.status, 200) << pulled.body;
+    EXPECT_EQ(pulled.body, *read_file(file("local.prof"), 1 << 20)) << "as the command makes it";
+    EXPECT_EQ(
+        get(server, "build_id=" + build_id, {{"If-None-Match", std::string(pulled.header("ETag"))}}).status,
+        304);
+    const json report = json::parse(get(server, "format=report&build_id=" + build_id).body, nullptr, false);
+    EXPECT_EQ(report["build_ids"], json::array({build_id}));
+    const Finished by_command = run({"plimsoll", "fdo", "autofdo", "--server", server.address(), "--build-id",
+                                     build_id, "--output", file("pulled.prof"), "--report", file("report")});
+    EXPECT_EQ(by_command.status, 0) << by_command.err;
+    EXPECT_EQ(*read_file(file("pulled.prof"), 1 << 20), pulled.body);
+    EXPECT_THAT(*read_file(file("report"), 1 << 20), HasSubstr(build_id));
+    EXPECT_THAT(refusal({}), HasSubstr("--server ADDR and --build-id ID"));
+    const http::Response refused = get(server, "min_quality=good&since=1s&build_id=" + build_id);
+    EXPECT_GE(refused.status, 400U) << refused.body;
+  }
+  // Whatever a sampled file is, it is parsed in a process of its own.
+  shell("cp app whole && head -c 9000 whole > app");
+  {
+    const TestServer server(file("data"), "[symbols]\nroots = [\"" + file("") + "\"]\n");
+    ASSERT_TRUE(server.becomes_ready());
+    const http::Response broken = get(server, "build_id=" + build_id);
+    EXPECT_GE(broken.status, 400U);
+    shell("mv whole app");
+    EXPECT_EQ(get(server, "build_id=" + build_id).status, 200);
+  }
+  const TestServer without(file("data"), "[symbols]\nroots = [\"/usr/games\"]\n");
+  ASSERT_TRUE(without.becomes_ready());
+  const http::Response missing = get(without, "build_id=" + build_id);
+  EXPECT_EQ(missing.status, 404) << missing.body;
+  EXPECT_THAT(missing.body,
+              AllOf(HasSubstr("the server has no file of build " + build_id), HasSubstr("symbols.roots")));
 }
 
 // The next release: lines are inserted in the hot loop, and a function has another name.

@@ -1,0 +1,12 @@
+// A compiler profile that the server makes of its own files.
+#pragma once
+
+#include "base/result.h"
+#include "cli/fdo.h"
+
+namespace plimsoll::cli {
+
+// GET /api/v1/fdo/autofdo: for options without a binary. The report is asked for only where it has somewhere to go.
+Status pull_profile(const FdoAutofdoOptions& options);
+
+}  // namespace plimsoll::cli
