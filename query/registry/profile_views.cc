@@ -18,6 +18,7 @@
 #include "query/views/shared.h"
 #include "query/views/stability.h"
 #include "query/views/top.h"
+#include "query/views/values.h"
 
 namespace plimsoll::query {
 namespace {
@@ -316,17 +317,52 @@ View flame_view() {
       .name = "flame",
       .command = "flame",
       .summary = "Merge all stacks into one tree, outermost function first (flame graph)",
-      .parameters =
-          joined({selection_specs(),
-                  {{"min_share", ValueKind::kShare,
-                    "Cut nodes with a smaller share (default: what the form can show, 0.5% as text)", ""},
-                   limit_spec("", "Nodes at most, the largest first"),
-                   margins_spec()}}),
+      .parameters = joined(
+          {selection_specs(),
+           {{"min_share", ValueKind::kShare,
+             "Cut nodes with a smaller share (default: what the form can show, 0.5% as text)", ""},
+            limit_spec("", "Nodes at most, the largest first"),
+            margins_spec(),
+            {.name = "form",
+             .kind = ValueKind::kChoice,
+             .help = "JSON as a tree, or as lists by attribute, with each node's binary, source and kind",
+             .default_value = "tree",
+             .choices = {"tree", "columns"}}}}),
       .examples = {{"plimsoll flame --data DIR --where app=gzip", "a tree in the terminal"},
                    {"plimsoll flame --data DIR --html > flame.html", "a page to zoom and search in"},
                    {"plimsoll flame --data DIR --folded", "input of flamegraph.pl and other tools"}},
       .answer_kind = AnswerKind::kFlame,
       .answer = ask_profiles<parse_flame, flame>,
+  };
+}
+
+View values_view() {
+  return {
+      .name = "values",
+      .command = "values",
+      .summary = "List what there is to choose from: events, dimensions, or the values of a dimension",
+      .details =
+          R"(Events are in the order of their samples. Values of machines and draws are those of profiles in the time range; others
+are those of the blocks of the store that it touches.
+)",
+      .parameters = {{.name = "of",
+                      .kind = ValueKind::kDimension,
+                      .help = "event, dimension (with the keys of labels), or a dimension such as job",
+                      .default_value = "dimension",
+                      .is_positional = true},
+                     {"match", ValueKind::kText, "List only values that contain this text", ""},
+                     {"since", ValueKind::kTime, "Start of the time range: RFC 3339, or an age such as 1h",
+                      ""},
+                     {"until", ValueKind::kTime, "End of the time range: RFC 3339, or an age such as 1h", ""},
+                     limit_spec("100")},
+      .columns = {{"value", "", "As filters take it", kAlwaysShown},
+                  {"unit", "", "Of an event: ns, bytes or count"},
+                  {"meaning", "", "Of a dimension: its meaning"}},
+      .examples = {{"plimsoll values --data DIR event", "events with samples"},
+                   {"plimsoll values --data DIR", "the dimensions, and the keys of labels"},
+                   {"plimsoll values --server ADDR function --match memcpy --since 1h",
+                    "functions of the last hour"}},
+      .answer = ask_profiles<parse_values, values>,
   };
 }
 
@@ -420,7 +456,7 @@ View sql_view() {
 std::vector<View> profile_views() {
   return {top_view(),          callers_view(),           callees_view(), diff_view(),
           series_view(),       stability_view(),         shared_view(),  flame_view(),
-          export_pprof_view(), export_gperftools_view(), sql_view()};
+          export_pprof_view(), export_gperftools_view(), sql_view(),     values_view()};
 }
 
 }  // namespace plimsoll::query

@@ -55,6 +55,11 @@ const std::vector<MergedTree::Node>& MergedTree::merge(double min_share, size_t 
   return nodes_;
 }
 
+MergedTree::Place MergedTree::largest_place(uint32_t node) const {
+  const auto places = places_of(found_[found_as_[node]]);
+  return *std::ranges::max_element(places, {}, [&](const Place& place) { return tree_.total(place.stack); });
+}
+
 std::vector<uint32_t> MergedTree::deepest_nodes(size_t count) const {
   std::vector<uint32_t> deepest(stacks_.size());
   // Parents come first: of the frames of a stack's leaf, the innermost one that has a node is the last.

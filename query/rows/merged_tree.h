@@ -53,15 +53,19 @@ class MergedTree {
   // Of nodes that merge() left out.
   bool is_cut() const { return is_cut_ || !pending_.empty(); }
 
-  // By stack, the deepest of the first `count` nodes that it goes through.
-  std::vector<uint32_t> deepest_nodes(size_t count) const;
-
- private:
   // A frame of a stack's leaf: how many others of its location were inlined into it.
   struct Place {
     uint32_t stack = 0;
     uint32_t frames_left = 0;
   };
+
+  // Of the frames that were merged into a node other than the root, the one with the largest total: what a picture of the node shows.
+  Place largest_place(uint32_t node) const;
+
+  // By stack, the deepest of the first `count` nodes that it goes through.
+  std::vector<uint32_t> deepest_nodes(size_t count) const;
+
+ private:
   struct Found {
     uint32_t parent = 0;
     uint32_t name = 0;

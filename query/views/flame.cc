@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -14,6 +15,7 @@
 #include "query/rows/row_estimates.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
+#include "query/snapshot/dimension.h"
 
 namespace plimsoll::query {
 namespace {
@@ -27,6 +29,7 @@ class FlameQuery {
   }
 
   Result<Flame> run() {
+    flame_.form = request_.form;
     auto resolved = resolve(request_.selection, snapshot_);
     if (!resolved) {
       return propagate(resolved);
@@ -58,7 +61,7 @@ class FlameQuery {
         !estimated) {
       return propagate(estimated);
     }
-    add_in_preorder(nodes);
+    add_in_preorder(nodes, tree);
     return std::move(flame_);
   }
 
@@ -112,7 +115,63 @@ class FlameQuery {
     return entry->second;
   }
 
-  void add_in_preorder(const std::vector<MergedTree::Node>& nodes) {
+  // Of strings that several nodes have.
+  static uint32_t place_in(std::vector<std::string>& texts,
+                           std::map<std::string, uint32_t, std::less<>>& numbers, std::string_view text) {
+    auto found = numbers.find(text);
+    if (found == numbers.end()) {
+      found = numbers.emplace(text, static_cast<uint32_t>(texts.size())).first;
+      texts.emplace_back(text);
+    }
+    return found->second;
+  }
+
+  // Hidden frames have no key, but a depth.
+  FramePlace frame_place(const MergedTree::Place& place) const {
+    const uint32_t location = place.stack == 0 ? 0 : frames_->nodes()[place.stack].location;
+    FramePlace frame{location, 0};
+    for (uint32_t seen = 0; location != 0; ++frame.depth) {
+      const bool is_hidden = frames_->hidden() != nullptr && frames_->hidden()->is_hidden(frame);
+      seen += is_hidden ? 0 : 1;
+      if (seen > place.frames_left) {
+        break;
+      }
+    }
+    return frame;
+  }
+
+  FrameKind kind_of(const FramePlace& frame) const {
+    switch (snapshot_.dictionaries.locations[frame.location].kind) {
+      case wire::KERNEL:
+      case wire::MODULE:
+        return FrameKind::kKernel;
+      case wire::JIT:
+        return FrameKind::kJit;
+      case wire::BPF:
+        return FrameKind::kBpf;
+      default:
+        return frame.depth < snapshot_.bindings.of(frame.location).size() ? FrameKind::kNative
+                                                                          : FrameKind::kUnknown;
+    }
+  }
+
+  void add_frame(const FramePlace& frame) {
+    FlameFrame added;
+    const auto bound = snapshot_.bindings.of(frame.location);
+    std::string_view file;
+    if (frame.depth < bound.size()) {
+      file = snapshot_.bindings.files[bound[frame.depth].file];
+      added.line = bound[frame.depth].line;
+    }
+    const std::string binary = frame.location == 0 ? std::string() : frame_value(snapshot_, "binary", frame);
+    added.binary = place_in(flame_.binaries, binary_numbers_, binary);
+    added.file = place_in(flame_.files, file_numbers_, file);
+    added.kind = kind_of(frame);
+    added.is_inlined = frame.location != 0 && frame.depth + 1 < frames_of(snapshot_, frame.location);
+    flame_.frames.push_back(added);
+  }
+
+  void add_in_preorder(const std::vector<MergedTree::Node>& nodes, const MergedTree& tree) {
     flame_.names.emplace_back("all");  // a function of that name is another node, below this one
     std::vector<uint32_t> names{0};
     std::vector<std::vector<uint32_t>> children(nodes.size());
@@ -127,6 +186,9 @@ class FlameQuery {
       const bool has_share = node != 0 && node < flame_.shares.size();
       flame_.nodes.push_back({names[node], nodes[node].self, nodes[node].total, depth,
                               has_share ? std::optional(node) : std::nullopt});
+      if (request_.form == FlameForm::kColumns) {
+        add_frame(node == 0 ? FramePlace() : frame_place(tree.largest_place(node)));
+      }
       std::ranges::sort(children[node], [&](uint32_t a, uint32_t b) {
         return nodes[a].total != nodes[b].total ? nodes[a].total < nodes[b].total
                                                 : flame_.names[names[a]] > flame_.names[names[b]];
@@ -142,16 +204,45 @@ class FlameQuery {
   const std::shared_ptr<const FrameKeys> frames_;  // by function
   Flame flame_;
   boost::unordered_flat_map<uint32_t, uint32_t> numbers_;  // of names in the answer, by key
+  std::map<std::string, uint32_t, std::less<>> binary_numbers_;
+  std::map<std::string, uint32_t, std::less<>> file_numbers_;
 };
+
+Parameter form_parameter(FlameForm& form) {
+  return {"form", [&form](const std::string& text) -> Status {
+            if (text != "tree" && text != "columns") {
+              return invalid_parameter("form", text, "tree or columns");
+            }
+            form = text == "tree" ? FlameForm::kTree : FlameForm::kColumns;
+            return {};
+          }};
+}
 
 }  // namespace
 
+std::string_view name_of(FrameKind kind) {
+  switch (kind) {
+    case FrameKind::kNative:
+      return "native";
+    case FrameKind::kKernel:
+      return "kernel";
+    case FrameKind::kJit:
+      return "jit";
+    case FrameKind::kBpf:
+      return "bpf";
+    case FrameKind::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
 Result<FlameRequest> parse_flame(const Parameters& parameters, int64_t now_ns) {
   FlameRequest request;
-  const auto read = read_parameters(
-      parameters, now_ns, request.selection,
-      {share_parameter("min_share", request.min_share),
-       count_parameter("limit", kMaxFlameNodes, request.limit), flag_parameter("margins", request.margins)});
+  const auto read =
+      read_parameters(parameters, now_ns, request.selection,
+                      {share_parameter("min_share", request.min_share),
+                       count_parameter("limit", kMaxFlameNodes, request.limit),
+                       flag_parameter("margins", request.margins), form_parameter(request.form)});
   if (!read) {
     return propagate(read);
   }

@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "query/table/coverage_json.h"
 #include "query/views/flame.h"
+#include "query/views/flame_columns.h"
 
 namespace plimsoll::query {
 namespace {
@@ -109,6 +110,9 @@ class TreeReader {
 }  // namespace
 
 std::string to_json(const Flame& flame) {
+  if (flame.form == FlameForm::kColumns) {
+    return to_columns_json(flame);
+  }
   std::string text =
       fmt::format(R"({{"event":{},"unit":{},"notes":{},"coverage":{},"tree":)", text_of(flame.event),
                   text_of(flame.unit), text_of(flame.notes), text_of(coverage_json(flame.coverage)));
@@ -123,7 +127,8 @@ Result<Flame> flame_from_json(std::string_view text) {
   };
   const bool has_shape = document.is_object() && is_text("event") && is_text("unit") &&
                          document.contains("notes") && document["notes"].is_array() &&
-                         document.contains("coverage") && document.contains("tree");
+                         document.contains("coverage") &&
+                         (document.contains("tree") || document.contains("nodes"));
   if (!has_shape) {
     return fail(ErrorCode::kCorrupt, "the response is not a JSON tree");
   }
@@ -134,7 +139,9 @@ Result<Flame> flame_from_json(std::string_view text) {
   for (const Json& note : document["notes"]) {
     flame.notes.push_back(note.is_string() ? note.get<std::string>() : std::string());
   }
-  if (auto read = TreeReader(flame).read(document["tree"]); !read) {
+  const auto read =
+      document.contains("nodes") ? read_columns(document, flame) : TreeReader(flame).read(document["tree"]);
+  if (!read) {
     return propagate(read);
   }
   return flame;

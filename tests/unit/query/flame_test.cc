@@ -274,6 +274,93 @@ TEST(Flame, JsonReadsBackAsItWas) {
   EXPECT_EQ(read_back->coverage.samples, 16);
 }
 
+// "main m.cc:3 app native": name, source, binary, kind and whether it is inlined, indented by depth.
+std::string frames_of(const Flame& flame) {
+  std::string text;
+  for (size_t i = 1; i < flame.nodes.size(); ++i) {
+    const FlameFrame& frame = flame.frames[i];
+    text +=
+        fmt::format("{:{}}{} {}:{} {} {}{}\n", "", flame.nodes[i].depth - 1, flame.names[flame.nodes[i].name],
+                    flame.files[frame.file], frame.line, flame.binaries[frame.binary], name_of(frame.kind),
+                    frame.is_inlined ? " inlined" : "");
+  }
+  return text;
+}
+
+// Two calls of work, the more frequent one inlined; code of a binary and of a kernel without names.
+void add_kinds(Fleet& fleet) {
+  wire::RawProfile profile =
+      make_profile({.stacks = "main@m.cc:3;run@r.cc:9>work@w.cc:7 5\nmain@m.cc:4;run;work@w.cc:8 2\n"});
+  wire::Binary kernel;
+  kernel.set_identity_kind(wire::GNU_BUILD_ID);
+  kernel.set_identity("\x01\x02");
+  kernel.set_path("[kernel]");
+  add_sample(profile, kernel, wire::KERNEL, 0x10, 3);
+  wire::Binary library;
+  library.set_identity_kind(wire::GNU_BUILD_ID);
+  library.set_identity("\x03\x04");
+  library.set_path("/usr/lib/libz.so.1");
+  add_sample(profile, library, wire::ELF, 0x20, 1);
+  fleet.add(profile);
+}
+
+TEST(Flame, ColumnsSayWhereTheCodeOfANodeIs) {
+  Fleet fleet;
+  add_kinds(fleet);
+  const auto answer = ask(fleet, {{"form", "columns"}});
+  ASSERT_TRUE(answer) << answer.error().text();
+  EXPECT_EQ(frames_of(*answer),
+            "main m.cc:3  native\n"
+            " run r.cc:9  native\n"
+            "  work w.cc:7  native inlined\n"
+            "[no symbol in [kernel]] :0 [kernel] kernel\n"
+            "[no symbol in libz.so.1] :0 libz.so.1 unknown\n");
+}
+
+TEST(Flame, ColumnsKnowTheFrameBehindAHiddenOne) {
+  Fleet fleet;
+  add_kinds(fleet);
+  const auto answer = ask(fleet, {{"form", "columns"}, {"hide", "^work$"}, {"where", "function=main"}});
+  ASSERT_TRUE(answer) << answer.error().text();
+  EXPECT_EQ(frames_of(*answer),
+            "main m.cc:3  native\n"
+            " run r.cc:9  native\n");
+}
+
+TEST(Flame, ColumnsReadBackAsTheyWere) {
+  Fleet fleet;
+  add_kinds(fleet);
+  const auto answer = ask(fleet, {{"form", "columns"}});
+  const auto read_back = flame_from_json(to_json(*answer));
+  ASSERT_TRUE(read_back) << read_back.error().text();
+  EXPECT_EQ(brief(read_back), brief(answer));
+  EXPECT_EQ(frames_of(*read_back), frames_of(*answer));
+  EXPECT_EQ(to_json(*read_back), to_json(*answer));
+  EXPECT_EQ(read_back->nodes[1].share.has_value(), answer->nodes[1].share.has_value());
+}
+
+TEST(Flame, ColumnsThatDoNotFitTogetherAreRefused) {
+  Fleet fleet;
+  add_kinds(fleet);
+  const std::string sound = to_json(*ask(fleet, {{"form", "columns"}}));
+  ASSERT_TRUE(flame_from_json(sound));
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{R"("depth":[0,1,)", R"("depth":[0,2,)"},
+                                                        {R"("depth":[0,1,)", R"("depth":[0,0,)"},
+                                                        {R"("depth":[0,1,)", R"("depth":[0,1,1,)"},
+                                                        {R"("name":[0,)", R"("name":[99,)"},
+                                                        {R"("kind":[)", R"("kind":[9)"},
+                                                        {R"("binary":[0,)", R"("binary":[-1,)"},
+                                                        {R"("node":[)", R"("node":["x",)"},
+                                                        {R"("nodes":{)", R"("nodes":[],"more":{)"},
+                                                        {R"("margins":{)", R"("margins":0,"more":{)"}}) {
+    std::string broken = sound;
+    const size_t place = broken.find(from);
+    ASSERT_NE(place, std::string::npos) << from;
+    EXPECT_FALSE(flame_from_json(broken.replace(place, from.size(), to))) << to;
+  }
+}
+
 TEST(Flame, JsonOfAnotherShapeIsRefused) {
   for (
       const char* text :

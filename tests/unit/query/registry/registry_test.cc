@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "query/registry/openapi.h"
 #include "query/registry/reference.h"
+#include "query/registry/registry_document.h"
 #include "query/registry/view.h"
 #include "query/snapshot/dimension.h"
 #include "tests/places.h"
@@ -203,6 +204,15 @@ TEST_F(Registry, AnswersComeBackFromTheirBodies) {
   }
 }
 
+TEST_F(Registry, AFlameComesBackFromItsColumns) {
+  const View& view = *find_view("flame");
+  const auto answer = ask(view, {{"form", "columns"}});
+  ASSERT_TRUE(answer) << answer.error().text();
+  const auto back = answer_from(view, body_of(*answer));
+  ASSERT_TRUE(back) << back.error().text();
+  EXPECT_EQ(body_of(*back), body_of(*answer));
+}
+
 // What a terminal of 110 columns shows of `view`.
 std::string lines_at_110(const View& view, Answer answer) {
   auto& table = std::get<Table>(answer);
@@ -293,6 +303,24 @@ TEST(Views, HaveADescriptionThatCanBeRead) {
 TEST(Views, StandInTheDocs) {
   EXPECT_EQ(read_file(source_file("docs/views.md"), 1 << 20).value_or(""), view_reference())
       << "docs/views.md is out of date: plimsoll help views > docs/views.md";
+}
+
+TEST(RegistryDocument, HasWhatThePageNeedsOfEachView) {
+  const auto document = nlohmann::json::parse(registry_document());
+  ASSERT_EQ(document["views"].size(), views().size());
+  for (size_t i = 0; i < views().size(); ++i) {
+    const View& view = views()[i];
+    const auto& described = document["views"][i];
+    EXPECT_EQ(described["name"], view.name);
+    EXPECT_EQ(described["is_question"], view.answer != nullptr);
+    ASSERT_EQ(described["parameters"].size(), view.parameters.size()) << view.name;
+    for (size_t at = 0; at < view.parameters.size(); ++at) {
+      EXPECT_EQ(described["parameters"][at]["flag"], flag_of(view.parameters[at])) << view.name;
+    }
+    EXPECT_EQ(described["columns"].size(), view.columns.size()) << view.name;
+  }
+  EXPECT_EQ(document["views"][0]["parameters"][0]["kind"], "event");
+  EXPECT_EQ(document["dimensions"].size(), dimensions().size());
 }
 
 TEST(OpenApi, HasAnOperationForEachViewAndOrder) {
