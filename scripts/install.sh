@@ -64,6 +64,10 @@ lists=(scripts/packages.txt)
 [[ ! $with_tests ]] || lists+=(scripts/packages-test.txt)
 missing=()
 while read -r package; do
+  # Node.js from elsewhere brings its own npm, and conflicts with Debian's package.
+  if [[ $package == npm ]] && command -v npm >/dev/null; then
+    continue
+  fi
   if [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true) != installed ]]; then
     missing+=("$package")
   fi

@@ -10,7 +10,9 @@
 #include "base/memory_budget.h"
 #include "base/stop_scope.h"
 #include "base/time.h"
+#include "http/encoding.h"
 #include "query/registry/openapi.h"
+#include "query/registry/registry_document.h"
 #include "query/registry/view.h"
 #include "server/server_sources.h"
 
@@ -102,9 +104,24 @@ http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sou
     http::Response response;
     response.content_type = query::content_type_of(view.answer_kind);
     response.body = query::body_of(*answer);
+    response.headers.emplace_back("X-Content-Type-Options", "nosniff");
+    http::compress(request, response);
     return response;
   };
   return route;
+}
+
+// Of the views themselves.
+http::Route document_route(std::string path, std::string (*document)()) {
+  return {.method = "GET",
+          .path = std::move(path),
+          .handle =
+              [document](const http::Request& request) {
+                http::Response response{.body = document()};
+                http::compress(request, response);
+                return response;
+              },
+          .right = http::Right::kRead};
 }
 
 }  // namespace
@@ -119,11 +136,8 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots, const Que
       routes.push_back(route_of(view, sources, limits, sql_memory));
     }
   }
-  routes.push_back(
-      {.method = "GET",
-       .path = "/api/v1/openapi.json",
-       .handle = [](const http::Request&) { return http::Response{.body = query::openapi_document()}; },
-       .right = http::Right::kRead});
+  routes.push_back(document_route("/api/v1/openapi.json", query::openapi_document));
+  routes.push_back(document_route("/api/v1/registry", query::registry_document));
   return routes;
 }
 

@@ -31,8 +31,8 @@ struct QueryLimits {
   uint64_t sql_memory_bytes = UINT64_MAX;
 };
 
-// GET /api/v1/NAME for each view that answers, with its parameters in the URL's query; and /api/v1/openapi.json, which describes
-// them. An answer that takes too long, or that nobody waits for any more, is given up (Route::is_question). Borrows the cache.
+// GET /api/v1/NAME for each view that answers, with its parameters in the URL's query; and /api/v1/openapi.json and
+// /api/v1/registry, which describe them to programs and to the web page. An answer that takes too long, or that nobody waits for any more, is given up (Route::is_question). Borrows the cache.
 std::vector<http::Route> query_routes(query::SnapshotCache& snapshots, const QueryHooks& hooks,
                                       const QueryLimits& limits = {});
 

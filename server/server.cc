@@ -15,10 +15,12 @@
 #include "server/collection_api.h"
 #include "server/fleet_settings.h"
 #include "server/health_api.h"
+#include "server/page_api.h"
 #include "server/passes.h"
 #include "server/profile_api.h"
 #include "server/query_api.h"
 #include "server/store_settings.h"
+#include "web/page_files.h"
 
 namespace plimsoll::server {
 namespace {
@@ -278,6 +280,7 @@ std::vector<http::Route> Server::people_routes(const config::ServerConfig& confi
                     std::back_inserter(routes));
   std::ranges::move(access_routes(*authenticator_, snapshots_.data_dir(), reserve_),
                     std::back_inserter(routes));
+  std::ranges::move(page_routes(web::page_files()), std::back_inserter(routes));
   std::ranges::move(health_routes(health_, [this] { return readiness(work_.all(), wall_now_ns()); }),
                     std::back_inserter(routes));
   return routes;

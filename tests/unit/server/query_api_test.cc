@@ -121,6 +121,22 @@ TEST_F(QueryApi, ServesItsDescription) {
   EXPECT_EQ(nlohmann::json::parse(response.body)["info"]["title"], "Plimsoll");
 }
 
+TEST_F(QueryApi, ServesTheRegistryForThePage) {
+  http::Request request;
+  request.headers = {{"Accept-Encoding", "gzip"}};
+  const http::Route* const route = route_of("/api/v1/registry");
+  EXPECT_EQ(route->right, http::Right::kRead);
+  EXPECT_EQ(route->handle(request).header("Content-Encoding"), "gzip");
+  const http::Response response = route->handle(http::Request());
+  ASSERT_EQ(response.status, 200);
+  EXPECT_EQ(nlohmann::json::parse(response.body)["views"].size(), query::views().size());
+}
+
+TEST_F(QueryApi, AnswersAreNotTakenForPages) {
+  EXPECT_EQ(route_of("/api/v1/collection")->handle(http::Request()).header("X-Content-Type-Options"),
+            "nosniff");
+}
+
 // Orders are not views; their parameters are read elsewhere.
 TEST(MeasuringOrders, TakeTheParametersThatTheRegistryDescribes) {
   const auto refused = parse_measuring_order({{"0123456789", "x"}}, {}, "ann");

@@ -1,0 +1,157 @@
+import { render } from "preact";
+import { useEffect } from "preact/hooks";
+import type { PageName } from "./address.ts";
+import { withParameters } from "./address.ts";
+import { isReached, registry } from "./api.ts";
+import { Diff } from "./pages/diff.tsx";
+import { Explore } from "./pages/explore.tsx";
+import { Fleet } from "./pages/fleet.tsx";
+import { Login } from "./pages/login.tsx";
+import { Views } from "./pages/views.tsx";
+import { WithProfiles } from "./pages/with_profiles.tsx";
+import { Failure } from "./parts/status.tsx";
+import { address, isDark, isVisible, linkTo, loginNeeded, setToken, toggleTheme, token } from "./state.ts";
+import "./styles/page.css";
+
+const TITLES: readonly [PageName, string][] = [
+  ["fleet", "Fleet"],
+  ["explore", "Explore"],
+  ["diff", "Diff"],
+  ["views", "Views"],
+];
+
+// Of another page, what both have: time, event and filters.
+const SHARED = ["since", "until", "event", "where", "focus", "ignore", "hide"];
+
+function linkToPage(page: PageName) {
+  if (page === "fleet")
+    return linkTo({
+      ...address.value,
+      page,
+      view: "",
+      show: "table",
+      sort: "",
+      zoom: "",
+      find: "",
+      parameters: new Map(),
+    });
+  const kept = new Map([...address.value.parameters].filter(([name]) => SHARED.includes(name)));
+  // Who comes from the start page has seen the last hour there.
+  const since =
+    address.value.page === "fleet" && !kept.has("since") && page !== "views" ? { since: "1h" } : {};
+  return linkTo(
+    withParameters(
+      {
+        ...address.value,
+        page,
+        view: "",
+        show: "table",
+        sort: "",
+        find: "",
+        parameters: page === "views" ? new Map() : kept,
+      },
+      since,
+    ),
+  );
+}
+
+function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+      <circle cx="16" cy="16" r="9.5" />
+      <path d="M2 16h28" />
+    </svg>
+  );
+}
+
+function Page() {
+  const { page } = address.value;
+  useEffect(() => {
+    const title = TITLES.find(([name]) => name === page)?.[1] ?? "";
+    document.title = `${title} \u00b7 Plimsoll`;
+  }, [page]);
+  useEffect(() => {
+    document.documentElement.dataset["theme"] = isDark.value ? "dark" : "light";
+  }, [isDark.value]);
+  useEffect(() => {
+    if (isVisible.value) registry.ask("registry");
+  }, [isVisible.value]);
+  if (loginNeeded.value !== undefined) return <Login />;
+  const { state, value, error } = registry.answer.value;
+  return (
+    <>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById("main")?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
+      <header class="top">
+        <a class="brand" {...linkToPage("fleet")} aria-label="Plimsoll: start page">
+          <Mark />
+          <span>Plimsoll</span>
+        </a>
+        <nav aria-label="Pages">
+          {TITLES.map(([name, title]) => (
+            <a key={name} {...linkToPage(name)} aria-current={name === page ? "page" : undefined}>
+              {title}
+            </a>
+          ))}
+        </nav>
+        <div class="corner">
+          <button
+            type="button"
+            class="quiet"
+            aria-label={isDark.value ? "Switch to light colours" : "Switch to dark colours"}
+            onClick={toggleTheme}
+          >
+            {isDark.value ? "Light" : "Dark"}
+          </button>
+          {token.value === "" ? null : (
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => {
+                setToken("");
+                loginNeeded.value = "";
+              }}
+            >
+              Sign out
+            </button>
+          )}
+        </div>
+      </header>
+      {isReached.value ? null : (
+        <p class="away" role="alert">
+          The server does not answer. It is asked again every few seconds; what is shown is what it said last.
+        </p>
+      )}
+      <main id="main" tabIndex={-1}>
+        {value === undefined ? (
+          state === "failed" && error !== undefined ? (
+            <Failure error={error} again={() => registry.ask("registry", true)} />
+          ) : (
+            <div class="placeholder tall" />
+          )
+        ) : page === "views" ? (
+          <Views />
+        ) : (
+          <WithProfiles>
+            {page === "explore" ? <Explore /> : page === "diff" ? <Diff /> : <Fleet />}
+          </WithProfiles>
+        )}
+      </main>
+      <footer>
+        <span>Plimsoll {value?.version ?? ""}</span>
+        <span>Margins are half of a 95 % confidence interval.</span>
+      </footer>
+    </>
+  );
+}
+
+document.documentElement.dataset["theme"] = isDark.value ? "dark" : "light";
+render(<Page />, document.getElementById("page")!);

@@ -1,0 +1,84 @@
+// Explore: what is hot, as a table, a flame graph, an icicle, or the callers and callees of one function.
+import type { Shown as ShownAs } from "../address.ts";
+import { questionOf, withParameters } from "../address.ts";
+import type { Table, ViewSpec } from "../api.ts";
+import { viewNamed } from "../api.ts";
+import { useAnswer } from "../hooks.ts";
+import { EventPicker, Filters, GroupBy } from "../parts/filters.tsx";
+import { Shown } from "../parts/status.tsx";
+import { TimeRange } from "../parts/time_range.tsx";
+import { Timeline } from "../parts/timeline.tsx";
+import { address, go, linkTo } from "../state.ts";
+import { FlameAnswerPart } from "./explore_flame.tsx";
+import { TableAnswer } from "./explore_table.tsx";
+
+const TABS: readonly [ShownAs, string, string][] = [
+  ["table", "Table", "Rows by the dimensions chosen"],
+  ["flame", "Flame graph", "Call paths, outermost function at the bottom"],
+  ["icicle", "Icicle", "Call paths, outermost function at the top"],
+  ["sandwich", "Callers and callees", "All paths into one function, and out of it"],
+];
+
+export function Explore() {
+  const show = address.value.show;
+  const view = viewNamed(show === "table" ? "top" : "flame");
+  const series = viewNamed("series");
+  if (view === undefined || series === undefined) return null;
+  return (
+    <>
+      <h1 class="unseen">Explore</h1>
+      <section class="question" aria-label="Question">
+        <div class="row">
+          <TimeRange />
+          <EventPicker />
+          {show === "table" ? <GroupBy usual="function" /> : null}
+        </div>
+        <Filters view={view} />
+      </section>
+      <OverTime view={series} />
+      <nav class="tabs" aria-label="Form of the answer">
+        {TABS.map(([name, text, says]) => (
+          <a
+            key={name}
+            {...linkTo({ ...address.value, show: name, zoom: "" })}
+            aria-current={show === name ? "page" : undefined}
+            title={says}
+          >
+            {text}
+          </a>
+        ))}
+      </nav>
+      {show === "table" ? <TableAnswer view={view} /> : <FlameAnswerPart view={view} />}
+    </>
+  );
+}
+
+function OverTime({ view }: { view: ViewSpec }) {
+  const question = questionOf(address.value, view.parameters, { limit: "5", measure: "rate", bucket: "" });
+  const { answer, again, cancel } = useAnswer<Table>(view.name, question);
+  if (answer.state === "failed") return null; // the answer below says what is the matter
+  return (
+    <section class="panel over-time" aria-label="Over time">
+      <Shown
+        answer={answer}
+        again={again}
+        cancel={cancel}
+        placeholder={<div class="placeholder timeline-place" />}
+      >
+        {(table) => (
+          <Timeline
+            table={table}
+            onRange={(from, to) =>
+              go(
+                withParameters(address.value, {
+                  since: new Date(from).toISOString().replace(/\.\d+Z/, "Z"),
+                  until: new Date(to).toISOString().replace(/\.\d+Z/, "Z"),
+                }),
+              )
+            }
+          />
+        )}
+      </Shown>
+    </section>
+  );
+}

@@ -1,0 +1,118 @@
+// Explore as a flame graph, an icicle, or the callers and callees of one function.
+import { foldedText, withoutRecursion } from "../flame/derived.ts";
+import { useMemo } from "preact/hooks";
+import { questionOf, valueOf } from "../address.ts";
+import type { Coverage, ViewSpec } from "../api.ts";
+import { FlameGraph } from "../flame/flame_graph.tsx";
+import { svgOf } from "../flame/svg.ts";
+import type { FlameAnswer, Tree } from "../flame/tree.ts";
+import { nodeOfKey, treeOf } from "../flame/tree.ts";
+import { useAnswer } from "../hooks.ts";
+import { CopyMenu, exports } from "../parts/copy_menu.tsx";
+import { FlameLegend, FlameTools } from "../parts/flame_tools.tsx";
+import { Empty } from "../parts/no_answer.tsx";
+import { CoverageLine, Notes, Shown } from "../parts/status.tsx";
+import { address, change, palette } from "../state.ts";
+import { Sandwich } from "./sandwich.tsx";
+
+// More cannot be told apart on any screen; what is cut is said in a note.
+const MAX_NODES = "100000";
+
+function canvasPicture(): Promise<Blob> {
+  const canvas = document.querySelector<HTMLCanvasElement>(".flame canvas");
+  return new Promise((resolve, reject) => {
+    canvas?.toBlob((blob) => (blob === null ? reject(new Error("no picture")) : resolve(blob)), "image/png");
+  });
+}
+
+// As it is zoomed, coloured and named now.
+function vectorPicture(tree: Tree): Blob {
+  const { show, zoom, colour, names } = address.value;
+  const zoomed = zoom === "" ? 0 : Math.max(0, nodeOfKey(tree, zoom));
+  const text = svgOf({
+    tree,
+    palette: palette.value,
+    colourBy: colour === "function" ? "function" : "binary",
+    rootBelow: show === "flame",
+    short: names === "short",
+    from: tree.x[zoomed]!,
+    to: tree.x[zoomed]! + tree.total[zoomed]!,
+    width: 1200,
+  });
+  return new Blob([text], { type: "image/svg+xml" });
+}
+
+export function FlameAnswerPart({ view }: { view: ViewSpec }) {
+  const question = questionOf(address.value, view.parameters, {
+    limit: valueOf(address.value, "limit") || MAX_NODES,
+    form: "columns",
+  });
+  const shared = question.filter(([name]) => name !== "form" && name !== "limit");
+  const { answer, again, cancel } = useAnswer<FlameAnswer>(view.name, question);
+  const { show, collapse } = address.value;
+  const value = answer.value;
+  const whole = useMemo(() => {
+    if (value === undefined) return undefined;
+    performance.mark("flame data");
+    return treeOf(value);
+  }, [value]);
+  const tree = useMemo(
+    () => (whole === undefined || !collapse ? whole : withoutRecursion(whole)),
+    [whole, collapse],
+  );
+  return (
+    <section class="panel answer" aria-label="Answer">
+      <Shown answer={answer} again={again} cancel={cancel} placeholder={<div class="placeholder tall" />}>
+        {(flame) => (
+          <>
+            <header>
+              <CoverageLine coverage={flame.coverage as Coverage} event={flame.event} />
+              <CopyMenu
+                view={view}
+                question={shared}
+                coverage={flame.coverage as Coverage}
+                files={[
+                  {
+                    name: "stacks.folded",
+                    says: "for flame graph tools",
+                    make: () => new Blob([foldedText(whole!)], { type: "text/plain" }),
+                  },
+                  { name: "flame.png", says: "what is seen now", make: canvasPicture },
+                  { name: "flame.svg", says: "for a report", make: () => vectorPicture(tree!) },
+                  ...exports(shared),
+                ]}
+              />
+            </header>
+            <Notes
+              notes={flame.notes.filter(
+                (note) => !note.startsWith("no results") && !note.startsWith("margins are for"),
+              )}
+            />
+            {tree === undefined || tree.total[0] === 0 ? (
+              <Empty coverage={flame.coverage as Coverage} notes={flame.notes} />
+            ) : show === "sandwich" ? (
+              <Sandwich tree={tree} />
+            ) : (
+              <>
+                <FlameTools tree={tree} />
+                <FlameGraph
+                  tree={tree}
+                  rootBelow={show === "flame"}
+                  label={show === "flame" ? "Flame graph" : "Icicle"}
+                  zoom={address.value.zoom}
+                  onZoom={(zoom) => change({ zoom })}
+                  find={address.value.find}
+                  colourBy={address.value.colour === "function" ? "function" : "binary"}
+                  short={address.value.names === "short"}
+                />
+                <FlameLegend />
+              </>
+            )}
+          </>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+// Of the function with the largest total that the search finds.

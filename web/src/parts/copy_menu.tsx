@@ -1,0 +1,133 @@
+// The same question elsewhere: command line, API, link; and files.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Coverage, Question, ViewSpec } from "../api.ts";
+import { ApiError, download, viewNamed } from "../api.ts";
+import { formatAddress, withParameters } from "../address.ts";
+import { apiAddress, commandLine, curl } from "../share.ts";
+import { address, token } from "../state.ts";
+
+export interface File {
+  name: string; // "profile.pb.gz"
+  says: string;
+  make: () => Promise<Blob> | Blob;
+}
+
+export async function save(name: string, blob: Blob): Promise<void> {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+function exportFile(view: string, name: string, says: string, question: Question): File {
+  return { name, says, make: () => download(view, question) };
+}
+
+function base(): string {
+  return new URL("./", location.href).href;
+}
+
+export function CopyMenu({
+  view,
+  question,
+  coverage,
+  files,
+}: {
+  view: ViewSpec;
+  question: Question;
+  coverage: Coverage | undefined;
+  files: readonly File[];
+}) {
+  const [isOpen, setOpen] = useState(false);
+  const [done, setDone] = useState("");
+  const menu = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const close = (event: Event): void => {
+      if (!(event.target instanceof Node) || !menu.current?.contains(event.target)) setOpen(false);
+    };
+    document.addEventListener("pointerdown", close);
+    return () => document.removeEventListener("pointerdown", close);
+  }, [isOpen]);
+  const server = base().replace(/\/$/, "");
+  const lasting = (): string => {
+    const times =
+      coverage === undefined || coverage.samples === 0 ? {} : { since: coverage.from, until: coverage.to };
+    return new URL(formatAddress(withParameters(address.value, times)) || "./", base()).href;
+  };
+  const texts: [string, string, () => string][] = [
+    ["Command line", "plimsoll \u2026", () => commandLine(view.command, server, question, view.parameters)],
+    ["API call", "curl \u2026", () => curl(apiAddress(base(), view.name, question), token.value !== "")],
+    ["Link to this page", "relative times move on", () => location.href],
+    ["Link with these times", "shows the same later", lasting],
+  ];
+  const copy = async (what: string, text: string): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setDone(`${what}: copied`);
+    } catch {
+      // Without a secure context a page may not write to the clipboard.
+      window.prompt(what, text);
+    }
+  };
+  return (
+    <div
+      class="menu"
+      ref={menu}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") setOpen(false);
+      }}
+    >
+      <button type="button" aria-haspopup="true" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        Copy and download
+      </button>
+      {isOpen ? (
+        <div class="popover">
+          <h3>Copy</h3>
+          <ul>
+            {texts.map(([name, says, make]) => (
+              <li key={name}>
+                <button type="button" data-copies={make()} onClick={() => void copy(name, make())}>
+                  {name} <span class="hint">{says}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+          <h3>Download</h3>
+          <ul>
+            {files.map(({ name, says, make }) => (
+              <li key={name}>
+                <button
+                  type="button"
+                  onClick={() => {
+                    setDone(`${name}: preparing\u2026`);
+                    Promise.resolve(make()).then(
+                      (blob) => save(name, blob).then(() => setDone(`${name}: saved`)),
+                      (error: unknown) =>
+                        setDone(error instanceof ApiError ? `${name}: ${error.message}` : `${name}: failed`),
+                    );
+                  }}
+                >
+                  {name} <span class="hint">{says}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+          <p role="status" class="hint">
+            {done}
+          </p>
+        </div>
+      ) : null}
+    </div>
+  );
+}
+
+// The samples of a question as files of other tools.
+export function exports(question: Question): File[] {
+  const taken = viewNamed("export/pprof")?.parameters ?? [];
+  const names = new Set(taken.map(({ name }) => name));
+  const selection = question.filter(([name]) => names.has(name));
+  return [exportFile("export/pprof", "profile.pb.gz", "for go tool pprof", selection)];
+}

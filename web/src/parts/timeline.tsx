@@ -1,0 +1,157 @@
+// The largest rows over time, with a brush that chooses a time range.
+import { useRef, useState } from "preact/hooks";
+import type { Table } from "../api.ts";
+import { clipped, clock, quantity, share } from "../format.ts";
+import { useSize } from "../hooks.ts";
+import { pointsOf, ticksUpTo } from "../series.ts";
+import { palette } from "../state.ts";
+
+const HEIGHT = 132;
+const LEFT = 84;
+const BOTTOM = 20;
+const TOP = 8;
+
+export function Timeline({
+  table,
+  onRange,
+}: {
+  table: Table;
+  onRange?: ((from: number, to: number) => void) | undefined;
+}) {
+  const [measure, { width }] = useSize<HTMLElement>();
+  const [brush, setBrush] = useState<[number, number] | undefined>(undefined);
+  const [at, setAt] = useState<number | undefined>(undefined);
+  const begun = useRef<number | undefined>(undefined);
+  const { lines, times, step_ms, largest, unit } = pointsOf(table);
+  if (times.length === 0) return null;
+  const from = times[0]!;
+  const to = times[times.length - 1]! + step_ms;
+  const inner = Math.max(1, width - LEFT - 8);
+  const xOf = (time: number): number => LEFT + ((time - from) / (to - from)) * inner;
+  const yOf = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / largest);
+  const timeAt = (x: number): number => from + (Math.max(0, Math.min(inner, x - LEFT)) / inner) * (to - from);
+  const local = (event: PointerEvent): number =>
+    event.clientX - (event.currentTarget as SVGElement).getBoundingClientRect().left;
+  const text = (value: number): string => (unit === "share" ? share(value) : quantity(value, unit));
+  const strokeOf = (place: number): string => palette.value.strokes[place % palette.value.strokes.length]!;
+  const now = Date.now();
+  const ticks = ticksUpTo(largest, 3);
+  const nearest =
+    at === undefined
+      ? undefined
+      : times.reduce((best, time) =>
+          Math.abs(time + step_ms / 2 - at) < Math.abs(best + step_ms / 2 - at) ? time : best,
+        );
+  const summary = lines
+    .map(({ name, values }) => `${clipped(name, 60)}: ${text(values[values.length - 1] ?? 0)}`)
+    .join("; ");
+  return (
+    <figure class="timeline">
+      <div class="plot" ref={measure}>
+        <svg
+          width={width}
+          height={HEIGHT}
+          role="img"
+          aria-label={`Over time, newest values: ${summary}`}
+          onPointerDown={(event) => {
+            if (onRange === undefined) return;
+            event.currentTarget.setPointerCapture(event.pointerId);
+            begun.current = timeAt(local(event));
+          }}
+          onPointerMove={(event) => {
+            const time = timeAt(local(event));
+            setAt(time);
+            if (begun.current !== undefined)
+              setBrush([Math.min(begun.current, time), Math.max(begun.current, time)]);
+          }}
+          onPointerUp={() => {
+            if (brush !== undefined && brush[1] - brush[0] > (to - from) / 200) onRange?.(brush[0], brush[1]);
+            begun.current = undefined;
+            setBrush(undefined);
+          }}
+          onPointerLeave={() => setAt(undefined)}
+        >
+          {ticks.map((value) => (
+            <g key={value} class="tick">
+              <line x1={LEFT} x2={LEFT + inner} y1={yOf(value)} y2={yOf(value)} />
+              <text x={LEFT - 6} y={yOf(value)} text-anchor="end" dominant-baseline="middle">
+                {text(value)}
+              </text>
+            </g>
+          ))}
+          {[0, 0.5, 1].map((part) => (
+            <text
+              key={part}
+              class="time"
+              x={xOf(from + part * (to - from))}
+              y={HEIGHT - 5}
+              text-anchor={part === 0 ? "start" : part === 1 ? "end" : "middle"}
+            >
+              {clock(from + part * (to - from), now)}
+            </text>
+          ))}
+          {lines.map((line, place) => {
+            const path = times
+              .map((time, i) =>
+                line.values[i] === undefined
+                  ? ""
+                  : `${i === 0 || line.values[i - 1] === undefined ? "M" : "L"}${xOf(time + step_ms / 2).toFixed(1)} ${yOf(line.values[i]!).toFixed(1)}`,
+              )
+              .join("");
+            return (
+              <g key={line.name} class="line" style={{ color: strokeOf(place) }}>
+                <path d={path} />
+                {times.length <= 60
+                  ? times.map((time, i) =>
+                      line.values[i] === undefined ? null : (
+                        <circle key={time} cx={xOf(time + step_ms / 2)} cy={yOf(line.values[i]!)} r={2.5} />
+                      ),
+                    )
+                  : null}
+              </g>
+            );
+          })}
+          {nearest === undefined ? null : (
+            <line
+              class="cursor"
+              x1={xOf(nearest + step_ms / 2)}
+              x2={xOf(nearest + step_ms / 2)}
+              y1={TOP}
+              y2={HEIGHT - BOTTOM}
+            />
+          )}
+          {brush === undefined ? null : (
+            <rect
+              class="brush"
+              x={xOf(brush[0])}
+              width={xOf(brush[1]) - xOf(brush[0])}
+              y={TOP}
+              height={HEIGHT - TOP - BOTTOM}
+            />
+          )}
+        </svg>
+      </div>
+      <figcaption>
+        <ul>
+          {lines.map((line, place) => {
+            const i = nearest === undefined ? times.length - 1 : times.indexOf(nearest);
+            return (
+              <li key={line.name}>
+                <span class="swatch" style={{ background: strokeOf(place) }} aria-hidden="true" />
+                <span class="name">{clipped(line.name, 60)}</span>{" "}
+                <span class="digits">{line.values[i] === undefined ? "" : text(line.values[i]!)}</span>
+              </li>
+            );
+          })}
+          <li class="at">
+            {nearest === undefined
+              ? onRange === undefined
+                ? ""
+                : "drag to choose a time range"
+              : clock(nearest, now)}
+          </li>
+        </ul>
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,62 @@
+// Rows of the view `series` as lines of a plot. Pure.
+import type { Table } from "./api.ts";
+
+export interface Line {
+  name: string;
+  values: (number | undefined)[]; // by time; undefined: no profiles
+}
+
+export interface Points {
+  lines: Line[];
+  times: number[]; // ms; where steps begin
+  step_ms: number;
+  largest: number;
+  unit: string;
+}
+
+const NOT_DIMENSIONS = /^(time|machines)$|^(self|total)_|_margin_kind$|^margin_kind$/;
+
+export function pointsOf(table: Table): Points {
+  const measure =
+    ["self_rate", "self_share", "total_rate", "total_share"].find((name) =>
+      table.columns.some((column) => column.name === name),
+    ) ?? "self_share";
+  const dimensions = table.columns.filter(({ name }) => !NOT_DIMENSIONS.test(name)).map(({ name }) => name);
+  const times = [...new Set(table.rows.map((row) => Date.parse(String(row["time"]))))]
+    .filter((time) => !Number.isNaN(time))
+    .sort((a, b) => a - b);
+  const place = new Map(times.map((time, i) => [time, i]));
+  const lines = new Map<string, Line>();
+  let largest = 0;
+  for (const row of table.rows) {
+    const name = dimensions.map((dimension) => String(row[dimension] ?? "") || "(none)").join(" \u00b7 ");
+    let line = lines.get(name);
+    if (line === undefined)
+      lines.set(name, (line = { name, values: new Array<number | undefined>(times.length).fill(undefined) }));
+    const value = row[measure];
+    const at = place.get(Date.parse(String(row["time"])));
+    if (typeof value !== "number" || at === undefined) continue;
+    line.values[at] = value;
+    largest = Math.max(largest, value);
+  }
+  let step_ms = Infinity;
+  for (let i = 1; i < times.length; ++i) step_ms = Math.min(step_ms, times[i]! - times[i - 1]!);
+  return {
+    lines: [...lines.values()],
+    times,
+    step_ms: Number.isFinite(step_ms) ? step_ms : 60_000,
+    largest: largest === 0 ? 1 : largest,
+    unit: table.columns.find(({ name }) => name === measure)?.unit ?? "",
+  };
+}
+
+// Round values from 0 to the largest.
+export function ticksUpTo(largest: number, about: number): number[] {
+  const rough = largest / about;
+  const magnitude = 10 ** Math.floor(Math.log10(rough));
+  const step =
+    [1, 2, 2.5, 5, 10].map((factor) => factor * magnitude).find((candidate) => candidate >= rough) ?? rough;
+  const ticks: number[] = [];
+  for (let i = 0; i * step <= largest * 1.0001; ++i) ticks.push(i * step);
+  return ticks;
+}
