@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import http from "node:http";
+import { test } from "node:test";
+import { api, cellsOf, percent, server, within } from "./support.mjs";
+
+execFileSync(`${process.env.PLIMSOLL_BIN}/page_fleet`, ["register", `http://${process.env.PLIMSOLL_FLEET}`]);
+
+test("the tiles and rankings have the numbers of the API", () =>
+  within("", {}, async (page) => {
+    await page.waitForSelector(".panel.wide table");
+    await page.waitForSelector(".tiles:not(.waits)");
+    const coverage = await api("coverage", [
+      ["since", "1h"],
+      ["limit", "10000"],
+    ]);
+    const sum = (name) => coverage.rows.reduce((total, row) => total + (row[name] ?? 0), 0);
+    const figures = await page.locator(".tile .figure").allInnerTexts();
+    assert.equal(figures[0], `${sum("machines_seen")} of ${sum("machines")}`);
+    const machines = await api("machines");
+    assert.equal(figures[1], String(machines.rows.filter(({ state }) => state === "live").length));
+    assert.ok(figures[2].endsWith("%"), figures[2]);
+    const { rows } = await api("top", [
+      ["since", "1h"],
+      ["limit", "10"],
+    ]);
+    const shown = await cellsOf(page, ".panel.wide table");
+    assert.equal(shown.length, 10);
+    assert.equal(shown[0][0], rows[0].function);
+    assert.ok(shown[0].join(" ").includes(percent(rows[0].self_share)));
+    const jobs = await api("top", [
+      ["since", "1h"],
+      ["by", "job"],
+      ["limit", "6"],
+    ]);
+    const ofJobs = await cellsOf(page, "section[aria-labelledby=top-job] table");
+    assert.deepEqual(
+      ofJobs.map(([job]) => job),
+      jobs.rows.map(({ job }) => job),
+    );
+  }));
+
+test("only changes that are more than chance are listed", () =>
+  within("", {}, async (page) => {
+    await page.waitForSelector("section[aria-labelledby=changes] table");
+    const { rows } = await api("diff", [
+      ["since", "1h"],
+      ["earlier", "1h"],
+      ["limit", "100"],
+    ]);
+    const changed = rows
+      .filter(({ self_verdict }) => self_verdict === "more" || self_verdict === "less")
+      .slice(0, 6);
+    const shown = await cellsOf(page, "section[aria-labelledby=changes] table");
+    assert.deepEqual(
+      shown.map(([name]) => name),
+      changed.map((row) => row.function),
+    );
+    assert.ok(shown.some(([name]) => name === "decode_varint"));
+    await page.locator("section[aria-labelledby=changes] a").first().click();
+    await page.waitForSelector(".verdicts");
+  }));
+
+test("from the hottest function to where it runs in one click", () =>
+  within("", {}, async (page) => {
+    await page.locator(".panel.wide tbody a").first().click();
+    await page.waitForSelector(".chip.where");
+    await page.waitForSelector(".answer table");
+  }));
+
+test("every view of the registry has a page, made from its description", () =>
+  within("?page=views", {}, async (page) => {
+    await page.waitForSelector(".views nav a");
+    const { views } = await api("registry");
+    const names = await page.locator(".views nav b").allInnerTexts();
+    assert.deepEqual(
+      names,
+      views
+        .filter(({ is_question, answer }) => is_question && (answer === "table" || answer === "sql"))
+        .map(({ name }) => name),
+    );
+    await page.locator('.views nav a:has(b:text-is("machines"))').click();
+    await page.waitForSelector(".one-view table");
+    const machines = await api("machines");
+    assert.equal((await cellsOf(page, ".one-view table")).length, machines.rows.length);
+    await page.goto(`${server}/?page=views&view=sql&q=SELECT+count(*)+AS+n+FROM+machines`);
+    await page.waitForSelector(".one-view table");
+    assert.deepEqual(await cellsOf(page, ".one-view table"), [[String(machines.rows.length)]]);
+  }));
+
+test("a tab that is not seen asks nothing", () =>
+  within("?page=views", {}, async (page) => {
+    await page.waitForSelector(".views nav a");
+    await page.addInitScript(() => {
+      window.isSeen = false;
+      Object.defineProperty(document, "hidden", { get: () => !window.isSeen });
+    });
+    const asked = [];
+    page.on("request", (request) => request.url().includes("/api/") && asked.push(request.url()));
+    await page.goto(`${server}/`);
+    await page.waitForSelector(".top");
+    await page.waitForTimeout(500);
+    assert.deepEqual(asked, []);
+    await page.evaluate(() => {
+      window.isSeen = true;
+      document.dispatchEvent(new Event("visibilitychange"));
+    });
+    await page.waitForSelector(".panel.wide table");
+    assert.ok(asked.length > 0);
+  }));
+
+// A proxy as operators have it: below a path, and sometimes without its server.
+function proxy(prefix) {
+  let isUp = true;
+  const listening = http.createServer((request, response) => {
+    if (!isUp || !request.url.startsWith(`${prefix}/`)) {
+      request.socket.destroy();
+      return;
+    }
+    const target = new URL(server);
+    const forwarded = http.request(
+      {
+        host: target.hostname,
+        port: target.port,
+        path: request.url.slice(prefix.length),
+        method: request.method,
+        headers: { ...request.headers, host: target.host },
+      },
+      (answer) => {
+        response.writeHead(answer.statusCode, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    forwarded.on("error", () => request.socket.destroy());
+    response.on("close", () => response.writableEnded || forwarded.destroy());
+    request.pipe(forwarded);
+  });
+  return new Promise((resolve) => {
+    listening.listen(0, "127.0.0.1", () => {
+      resolve({
+        base: `http://127.0.0.1:${listening.address().port}${prefix}`,
+        set up(value) {
+          isUp = value;
+        },
+        close: () =>
+          new Promise((closed) => {
+            listening.closeAllConnections();
+            listening.close(closed);
+          }),
+      });
+    });
+  });
+}
+
+test("below a path of a proxy, and while the server is away and back", async () => {
+  const behind = await proxy("/tools/plimsoll");
+  try {
+    await within(
+      "?page=explore&since=3h",
+      { base: behind.base, expectErrors: true },
+      async (page, { wrong }) => {
+        await page.waitForSelector(".answer table");
+        assert.deepEqual(wrong, []);
+        behind.up = false;
+        await page.getByRole("button", { name: "1 day" }).click();
+        await page.getByText("The server does not answer.").first().waitFor();
+        behind.up = true;
+        await page.waitForSelector(".away", { state: "detached" });
+        await page.waitForFunction(
+          () => document.querySelector(".answer table") && !document.querySelector(".answer .old"),
+        );
+        assert.ok(page.url().startsWith(`${behind.base}/?`));
+      },
+    );
+  } finally {
+    await behind.close();
+  }
+});

@@ -1,0 +1,65 @@
+// node screenshots.mjs FOLDER: a picture of every page, light and dark, wide and narrow. scripts/screenshots.sh starts the server.
+import { chromium } from "playwright-core";
+
+const folder = process.argv[2];
+const server = process.env.PLIMSOLL_URL;
+const only = process.env.ONLY ?? "";
+
+const PAGES = [
+  ["fleet", "", ".panel.wide table", true],
+  ["explore-table", "?page=explore&since=2h", ".answer table", false],
+  ["explore-flame", "?page=explore&since=2h&show=flame", ".flame canvas", false],
+  ["explore-search", "?page=explore&since=2h&show=flame&find=crc32c%7Cmemcpy", ".flame canvas", false],
+  [
+    "explore-icicle",
+    "?page=explore&since=2h&show=icicle&where=job%3Dsearch&names=short",
+    ".flame canvas",
+    false,
+  ],
+  [
+    "explore-sandwich",
+    "?page=explore&since=2h&show=sandwich&find=%5Ecrc32c%3A%3AExtend%24",
+    ".sandwich-name",
+    false,
+  ],
+  ["explore-nothing", "?page=explore&since=2h&where=job%3Dsearhc", ".message.empty", false],
+  ["diff", "?page=diff&since=1h&earlier=1h", ".differential canvas", true],
+  ["views", "?page=views&view=machines", ".one-view table", false],
+];
+const FORMS = [
+  ["light", { colorScheme: "light", viewport: { width: 1440, height: 900 } }],
+  ["dark", { colorScheme: "dark", viewport: { width: 1440, height: 900 } }],
+  ["narrow", { colorScheme: "light", viewport: { width: 400, height: 860 } }],
+];
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM,
+  args: ["--no-sandbox", "--disable-dev-shm-usage"],
+});
+for (const [form, settings] of FORMS) {
+  const context = await browser.newContext({ reducedMotion: "reduce", timezoneId: "UTC", ...settings });
+  const page = await context.newPage();
+  page.on(
+    "console",
+    (message) => ["error", "warning"].includes(message.type()) && console.log(form, message.text()),
+  );
+  page.on("pageerror", (error) => console.log(form, error.message));
+  for (const [name, address, selector, isWhole] of PAGES) {
+    if (only !== "" && !`${name}-${form}`.includes(only)) continue;
+    await page.goto(`${server}/${address}`);
+    await page.waitForSelector(selector);
+    await page.waitForFunction(() => !document.querySelector(".shown[aria-busy=true], .tiles.waits"));
+    if (selector.includes("canvas"))
+      await page.waitForFunction(() => performance.getEntriesByName("flame drawn").length > 0);
+    await page.waitForTimeout(150);
+    await page.screenshot({ path: `${folder}/${name}-${form}.png`, fullPage: isWhole });
+    if (name === "explore-table") {
+      const paint = await page.evaluate(
+        () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
+      );
+      console.log(`first paint of Explore, ${form}: ${Math.round(paint)} ms`);
+    }
+  }
+  await context.close();
+}
+await browser.close();

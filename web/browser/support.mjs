@@ -1,0 +1,108 @@
+// What the tests in a browser share.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { after, before } from "node:test";
+import { chromium } from "playwright-core";
+
+export const server = process.env.PLIMSOLL_URL;
+export const NARROW = "\u202f";
+
+let browser;
+before(async () => {
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM,
+    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+  });
+});
+after(() => browser?.close());
+
+// A page that reports what no page may do: errors on the console, and requests to any other host.
+export async function opened(address, options = {}) {
+  const { base = server, expectErrors = false, ...settings } = options;
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 860 },
+    reducedMotion: "reduce",
+    timezoneId: "UTC",
+    acceptDownloads: true,
+    ...settings,
+  });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) wrong.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => wrong.push(`exception: ${error.message}`));
+  page.on("request", (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${base}/`) && !url.startsWith("blob:") && !url.startsWith("data:"))
+      wrong.push(`request: ${url}`);
+  });
+  page.setDefaultTimeout(20_000);
+  await page.goto(`${base}/${address}`);
+  return {
+    page,
+    wrong,
+    async close() {
+      await context.close();
+      if (!expectErrors) assert.deepEqual(wrong, []);
+    },
+  };
+}
+
+export async function within(address, options, use) {
+  const open = await opened(address, options);
+  try {
+    await use(open.page, open);
+  } catch (error) {
+    error.message += `\n${open.wrong.join("\n")}`;
+    throw error;
+  }
+  await open.close();
+}
+
+export async function api(view, parameters = [], token = "") {
+  const query = new URLSearchParams(parameters).toString();
+  const response = await fetch(
+    `${server}/api/v1/${view}?${query}`,
+    token === "" ? {} : { headers: { Authorization: `Bearer ${token}` } },
+  );
+  assert.equal(response.status, 200, `${view}?${query}`);
+  return response.json();
+}
+
+export function percent(share) {
+  const value = share * 100;
+  return value !== 0 && Math.abs(value) < 0.005
+    ? `<${NARROW}0.01${NARROW}%`
+    : `${value.toFixed(2)}${NARROW}%`;
+}
+
+export function parametersOf(page) {
+  return new URL(page.url()).searchParams;
+}
+
+// Rows of the table in the answer: texts of their cells.
+export async function cellsOf(page, selector = ".answer table") {
+  return page
+    .locator(`${selector} tbody tr`)
+    .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent.trim())));
+}
+
+const require = createRequire(import.meta.url);
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+// What axe-core finds that is serious. Evaluated by the debugger's side: the page's policy permits no script of others.
+export async function seriousFindings(page) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  return found.violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .slice(0, 3)
+          .map(({ html, failureSummary }) => `${html.slice(0, 160)} (${failureSummary})`)
+          .join("; ")}`,
+    );
+}
