@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-SOURCES = ("appprof", "base", "capture", "cli", "config", "daemon", "elf", "formats", "http", "proto", "query", "scheduler", "server", "store", "symbolizer")
+SOURCES = ("appprof", "base", "capture", "cli", "config", "daemon", "diagnosis", "elf", "formats", "http", "proto", "query", "scheduler", "server", "store", "symbolizer", "traces")
 
 MAX_LINE = 120
 

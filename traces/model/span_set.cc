@@ -1,0 +1,75 @@
+#include "traces/model/span_set.h"
+
+namespace plimsoll::traces {
+namespace {
+
+// In the year 2116. Sums of two times fit into 64 bits.
+constexpr int64_t kMaxTimeNs = INT64_MAX / 2;
+
+Status check(const NamedSpan& span) {
+  if (!span.trace.is_valid() || span.id == 0) {
+    return fail(ErrorCode::kInvalid, "a span has no {} ID", span.id == 0 ? "span" : "trace");
+  }
+  for (const int64_t time_ns : {span.start_ns, span.end_ns}) {
+    if (time_ns < 0 || time_ns > kMaxTimeNs) {
+      return fail(ErrorCode::kInvalid, "span {} has the time {} ns", span_id_text(span.id), time_ns);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view name_of(SpanKind kind) {
+  switch (kind) {
+    case SpanKind::kInternal:
+      return "internal";
+    case SpanKind::kServer:
+      return "server";
+    case SpanKind::kClient:
+      return "client";
+    case SpanKind::kProducer:
+      return "producer";
+    case SpanKind::kConsumer:
+      return "consumer";
+    case SpanKind::kUnspecified:
+      break;
+  }
+  return "";
+}
+
+Status SpanSet::add(const NamedSpan& span) {
+  if (auto checked = check(span); !checked) {
+    return checked;
+  }
+  if (spans_.size() >= limits_.max_spans) {
+    return with_hint(fail(ErrorCode::kTooLarge, "over {} spans", limits_.max_spans),
+                     "read fewer files at once");
+  }
+  const auto service = names_.services.id_of(span.service);
+  const auto operation = names_.operations.id_of(span.operation);
+  const auto replica = names_.replicas.id_of(span.replica);
+  const auto machine = names_.machines.id_of(span.machine);
+  const auto version = names_.versions.id_of(span.version);
+  for (const auto* id : {&service, &operation, &replica, &machine, &version}) {
+    if (!*id) {
+      return propagate(*id);
+    }
+  }
+  spans_.push_back({.trace = span.trace,
+                    .id = span.id,
+                    .parent = span.parent,
+                    .start_ns = span.start_ns,
+                    .end_ns = span.end_ns,
+                    .service = *service,
+                    .operation = *operation,
+                    .replica = *replica,
+                    .machine = *machine,
+                    .version = *version,
+                    .kind = span.kind,
+                    .status = span.status,
+                    .is_shared = span.is_shared});
+  return {};
+}
+
+}  // namespace plimsoll::traces
