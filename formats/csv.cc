@@ -1,6 +1,7 @@
 #include "formats/csv.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
 namespace plimsoll::formats {
@@ -14,15 +15,19 @@ class CsvReader {
   explicit CsvReader(std::string_view text) : rest_(text) {}
 
   bool is_at_end() const { return rest_.empty(); }
+  uint64_t line() const { return row_line_; }  // where the row began that next() gave
 
-  Result<CsvTable::Row> next() {
-    CsvTable::Row row{.line = line_, .fields = {}};
+  // Borrowed until the next call.
+  Result<std::span<const std::string_view>> next() {
+    row_line_ = line_;
+    fields_.clear();
+    unquoted_.clear();
     while (true) {
-      auto field = next_field();
+      const auto field = next_field();
       if (!field) {
         return propagate(field);
       }
-      row.fields.push_back(std::move(*field));
+      fields_.push_back(*field);
       if (!take(",")) {
         break;
       }
@@ -32,7 +37,7 @@ class CsvReader {
       return fail(ErrorCode::kCorrupt, "line {}: text after the end of a field", line_);
     }
     ++line_;
-    return row;
+    return fields_;
   }
 
  private:
@@ -42,19 +47,22 @@ class CsvReader {
     return is_there;
   }
 
-  Result<std::string> next_field() {
+  Result<std::string_view> next_field() {
     if (take("\"")) {
       return rest_of_quoted();
     }
-    const size_t end = std::min(rest_.find_first_of(",\r\n"), rest_.size());
-    std::string field(rest_.substr(0, end));
+    size_t end = 0;
+    while (end < rest_.size() && rest_[end] != ',' && rest_[end] != '\n' && rest_[end] != '\r') {
+      ++end;
+    }
+    const std::string_view field = rest_.substr(0, end);
     rest_.remove_prefix(end);
     return field;
   }
 
-  Result<std::string> rest_of_quoted() {
+  Result<std::string_view> rest_of_quoted() {
     const uint64_t first_line = line_;
-    std::string field;
+    std::string& field = unquoted_.emplace_back();
     while (true) {
       const size_t quote = rest_.find('"');
       if (quote == std::string_view::npos) {
@@ -72,16 +80,15 @@ class CsvReader {
   }
 
   std::string_view rest_;
+  std::vector<std::string_view> fields_;
+  std::deque<std::string> unquoted_;  // which fields_ refer to
   uint64_t line_ = 1;
+  uint64_t row_line_ = 1;
 };
 
-bool is_empty_line(const CsvTable::Row& row) {
-  return row.fields.size() == 1 && row.fields[0].empty();
-}
-
-Status check_columns(const CsvTable& table) {
+Status check_columns(std::span<const std::string_view> columns) {
   std::set<std::string_view> seen;
-  for (const std::string& column : table.columns) {
+  for (const std::string_view column : columns) {
     if (!seen.insert(column).second) {
       return fail(ErrorCode::kCorrupt, "two columns are named \"{}\"", column);
     }
@@ -96,31 +103,48 @@ std::optional<size_t> CsvTable::column(std::string_view name) const {
   return found == columns.end() ? std::nullopt : std::optional(static_cast<size_t>(found - columns.begin()));
 }
 
-Result<CsvTable> read_csv(std::string_view text) {
+Status for_each_csv_row(std::string_view text, const TakeCsvRow& take) {
   if (text.starts_with(kByteOrderMark)) {
     text.remove_prefix(kByteOrderMark.size());
   }
-  CsvTable table;
+  size_t columns = 0;
   for (CsvReader reader(text); !reader.is_at_end();) {
-    auto row = reader.next();
+    const auto row = reader.next();
     if (!row) {
       return propagate(row);
     }
-    if (is_empty_line(*row)) {
+    if (row->size() == 1 && row->front().empty()) {
       continue;
     }
-    if (table.columns.empty()) {
-      table.columns = std::move(row->fields);
-      if (auto checked = check_columns(table); !checked) {
-        return propagate(checked);
+    if (columns == 0) {
+      columns = row->size();
+      if (auto checked = check_columns(*row); !checked) {
+        return checked;
       }
-      continue;
     }
-    if (row->fields.size() != table.columns.size()) {
-      return fail(ErrorCode::kCorrupt, "line {}: {} fields, the header has {}", row->line, row->fields.size(),
-                  table.columns.size());
+    if (row->size() != columns) {
+      return fail(ErrorCode::kCorrupt, "line {}: {} fields, the header has {}", reader.line(), row->size(),
+                  columns);
     }
-    table.rows.push_back(std::move(*row));
+    if (auto taken = take(reader.line(), *row); !taken) {
+      return taken;
+    }
+  }
+  return {};
+}
+
+Result<CsvTable> read_csv(std::string_view text) {
+  CsvTable table;
+  const auto take = [&table](uint64_t line, std::span<const std::string_view> fields) -> Status {
+    if (table.columns.empty()) {
+      table.columns.assign(fields.begin(), fields.end());
+    } else {
+      table.rows.push_back({line, {fields.begin(), fields.end()}});
+    }
+    return {};
+  };
+  if (auto read = for_each_csv_row(text, take); !read) {
+    return propagate(read);
   }
   return table;
 }

@@ -1,0 +1,71 @@
+#include "formats/traces/otlp_json_spans.h"
+
+#include <fmt/format.h>
+
+#include "formats/traces/resource_identity.h"
+
+namespace plimsoll::formats {
+namespace {
+
+std::string otlp_value_text(const Json& value) {
+  if (const auto text = text_in(member(value, "stringValue")); !text.empty()) {
+    return std::string(text);
+  }
+  if (const auto number = number_in(member(value, "intValue"))) {
+    return fmt::format("{}", *number);
+  }
+  const Json& list = member(member(value, "arrayValue"), "values");
+  return list.is_array() && !list.empty() ? std::string(text_in(member(list.front(), "stringValue"))) : "";
+}
+
+template <typename Enum>
+Enum enum_in(const Json& value, Enum last) {
+  const auto number = number_in(value);
+  return number && *number <= static_cast<int64_t>(last) ? static_cast<Enum>(*number) : Enum{};
+}
+
+Status add_otlp_span(const Json& json, const ResourceIdentity& identity, SpanSink& sink) {
+  const auto trace = traces::parse_trace_id(text_in(member(json, "traceId")));
+  const auto id = traces::parse_span_id(text_in(member(json, "spanId")));
+  const auto start_ns = number_in(member(json, "startTimeUnixNano"));
+  const auto end_ns = number_in(member(json, "endTimeUnixNano"));
+  return sink.add({.trace = trace.value_or(traces::TraceId{}),
+                   .id = id.value_or(0),
+                   .parent = traces::parse_span_id(text_in(member(json, "parentSpanId"))).value_or(0),
+                   .start_ns = start_ns.value_or(-1),
+                   .end_ns = end_ns.value_or(-1),
+                   .service = identity.service(),
+                   .operation = text_in(member(json, "name")),
+                   .replica = identity.replica(),
+                   .machine = identity.machine(),
+                   .version = identity.version(),
+                   .kind = enum_in(member(json, "kind"), traces::SpanKind::kConsumer),
+                   .status = enum_in(member(member(json, "status"), "code"), traces::SpanStatus::kError)});
+}
+
+}  // namespace
+
+Status read_otlp_json(const Json& document, SpanSink& sink) {
+  const Json& all = member(document, "resourceSpans");
+  if (!all.is_array()) {
+    return with_field(fail(ErrorCode::kCorrupt, "not a list of OTLP's resource spans"), "resourceSpans");
+  }
+  ResourceIdentity identity;
+  for (const Json& resource_spans : all) {
+    identity.clear();
+    for (const Json& attribute : member(member(resource_spans, "resource"), "attributes")) {
+      identity.take(text_in(member(attribute, "key")), otlp_value_text(member(attribute, "value")));
+    }
+    identity.finish();
+    for (const Json& scope_spans : member(resource_spans, "scopeSpans")) {
+      for (const Json& span : member(scope_spans, "spans")) {
+        if (Status added = add_otlp_span(span, identity, sink); !added) {
+          return added;
+        }
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace plimsoll::formats

@@ -1,0 +1,26 @@
+#include "formats/traces/span_sink.h"
+
+#include "base/printable.h"
+
+namespace plimsoll::formats {
+
+Status SpanSink::add(const traces::NamedSpan& span) {
+  const Status added = spans_.add(span);
+  if (added) {
+    ++taken_;
+    return {};
+  }
+  if (added.error().code != ErrorCode::kInvalid) {
+    return added;
+  }
+  reject(added.error().message);
+  return {};
+}
+
+void SpanSink::reject(std::string reason) {
+  if (rejected_++ == 0) {
+    first_rejection_ = printable(reason);
+  }
+}
+
+}  // namespace plimsoll::formats

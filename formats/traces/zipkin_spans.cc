@@ -1,0 +1,88 @@
+#include "formats/traces/zipkin_spans.h"
+
+#include "formats/traces/resource_identity.h"
+
+namespace plimsoll::formats {
+namespace {
+
+traces::SpanKind zipkin_kind(std::string_view text) {
+  using traces::SpanKind;
+  return text == "CLIENT"     ? SpanKind::kClient
+         : text == "SERVER"   ? SpanKind::kServer
+         : text == "PRODUCER" ? SpanKind::kProducer
+         : text == "CONSUMER" ? SpanKind::kConsumer
+                              : SpanKind::kUnspecified;
+}
+
+void take_zipkin_tags(const Json& tags, ResourceIdentity& identity) {
+  if (!tags.is_object()) {
+    return;
+  }
+  for (const auto& [key, value] : tags.items()) {
+    const std::string_view name = key;
+    identity.take(name == "instance" ? "service.instance.id"
+                  : name == "pod"    ? "k8s.pod.name"
+                                     : name,
+                  text_in(value));
+  }
+}
+
+Status add_zipkin_span(const Json& json, ResourceIdentity& identity, SpanSink& sink) {
+  const Json& endpoint = member(json, "localEndpoint");
+  const Json& tags = member(json, "tags");
+  identity.clear();
+  take_zipkin_tags(tags, identity);
+  identity.take("service.name", text_in(member(endpoint, "serviceName")));
+  identity.finish();
+  std::string_view replica = identity.replica();
+  for (const char* address : {"ipv4", "ipv6"}) {
+    replica = replica.empty() ? text_in(member(endpoint, address)) : replica;
+  }
+  // A span that is still running, or was sent in parts, has no duration; the time of its first annotation may be all.
+  const Json& timestamp = member(json, "timestamp");
+  const Json& duration = member(json, "duration");
+  const int64_t start_ns = ns_from_us(timestamp);
+  const int64_t duration_ns = duration.is_null() ? 0 : ns_from_us(duration);
+  return sink.add(
+      {.trace = traces::parse_trace_id(text_in(member(json, "traceId"))).value_or(traces::TraceId{}),
+       .id = traces::parse_span_id(text_in(member(json, "id"))).value_or(0),
+       .parent = traces::parse_span_id(text_in(member(json, "parentId"))).value_or(0),
+       .start_ns = start_ns,
+       .end_ns = start_ns < 0 || duration_ns < 0 || duration_ns > INT64_MAX - start_ns
+                     ? -1
+                     : start_ns + duration_ns,
+       .service = identity.service(),
+       .operation = text_in(member(json, "name")),
+       .replica = replica,
+       .machine = identity.machine(),
+       .version = identity.version(),
+       .kind = zipkin_kind(text_in(member(json, "kind"))),
+       .status = tags.is_object() && tags.contains("error") ? traces::SpanStatus::kError
+                                                            : traces::SpanStatus::kUnset,
+       .is_shared = is_true(member(json, "shared"))});
+}
+
+}  // namespace
+
+Status read_zipkin(const Json& document, SpanSink& sink) {
+  if (!document.is_array()) {
+    return fail(ErrorCode::kCorrupt, "not a list of Zipkin's spans");
+  }
+  ResourceIdentity identity;
+  for (const Json& item : document) {
+    if (!item.is_array()) {
+      if (Status added = add_zipkin_span(item, identity, sink); !added) {
+        return added;
+      }
+      continue;
+    }
+    for (const Json& span : item) {
+      if (Status added = add_zipkin_span(span, identity, sink); !added) {
+        return added;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace plimsoll::formats

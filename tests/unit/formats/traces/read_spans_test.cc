@@ -1,0 +1,213 @@
+// Each format as text, and the spans that it holds as text.
+#include "formats/traces/read_spans.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "formats/gzip.h"
+#include "tests/traces/span_text.h"
+#include "tests/unit/formats/traces/otlp_message.h"
+
+namespace plimsoll::formats {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+struct Read {
+  std::string spans;
+  SpansRead counts;
+  std::string error;
+};
+
+Read read(std::string_view content, const TraceLimits& limits = {}) {
+  traces::SpanSet spans;
+  const auto counts = read_spans(as_bytes(content), spans, limits);
+  return {"\n" + traces::to_text(spans), counts.value_or(SpansRead{}), counts ? "" : counts.error().text()};
+}
+
+std::string gzipped(std::string_view content) {
+  return gzip(as_bytes(content)).value_or("");
+}
+
+constexpr const char* kOtlpJson = R"({"resourceSpans": [{
+  "resource": {"attributes": [
+    {"key": "service.name", "value": {"stringValue": "cart"}},
+    {"key": "service.namespace", "value": {"stringValue": "shop"}},
+    {"key": "k8s.pod.name", "value": {"stringValue": "cart-7"}},
+    {"key": "k8s.node.name", "value": {"stringValue": "n1"}},
+    {"key": "service.version", "value": {"stringValue": "1.2"}}]},
+  "scopeSpans": [{"scope": {"name": "lib"}, "spans": [
+    {"traceId": "5B8EFFF798038103D269B633813FC60C", "spanId": "EEE19B7EC3C1B174", "name": "add",
+     "startTimeUnixNano": "1544712660000000000", "endTimeUnixNano": 1544712661000000000, "kind": 2, "status": {"code": 2},
+     "unknown": [1, {"x": null}]},
+    {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b175", "parentSpanId": "eee19b7ec3c1b174", "name": "store",
+     "startTimeUnixNano": "1544712660000000000", "endTimeUnixNano": "1544712660500000000", "kind": 3}]}]}]})";
+
+constexpr const char* kOtlpSpans = R"(
+5b8efff798038103d269b633813fc60c eee19b7ec3c1b174 - shop/cart/add@cart-7@n1#1.2 1544712660000000000 1544712661000000000 server error
+5b8efff798038103d269b633813fc60c eee19b7ec3c1b175 eee19b7ec3c1b174 shop/cart/store@cart-7@n1#1.2 1544712660000000000 1544712660500000000 client unset
+)";
+
+TEST(ReadSpans, OtlpJson) {
+  const Read done = read(kOtlpJson);
+  EXPECT_EQ(done.spans, kOtlpSpans) << done.error;
+  EXPECT_EQ(done.counts.format, TraceFormat::kOtlpJson);
+  EXPECT_EQ(done.counts.taken, 2);
+}
+
+TEST(ReadSpans, OtlpAsProtobufHasTheSameSpans) {
+  const Read done = read(otlp_request());
+  EXPECT_EQ(done.spans, kOtlpSpans) << done.error;
+  EXPECT_EQ(done.counts.format, TraceFormat::kOtlp);
+}
+
+TEST(ReadSpans, ARequestALine) {
+  std::string line = kOtlpJson;
+  std::erase(line, '\n');
+  const Read done = read(line + "\n" + line + "\n\n");
+  EXPECT_EQ(done.counts.taken, 4) << done.error;
+  EXPECT_THAT(read(line + "\n{\"resourceSpans\": [\n").error, HasSubstr("line 2: not a JSON document"));
+}
+
+TEST(ReadSpans, WithoutNamesOrWithAnIdOfAProcess) {
+  EXPECT_EQ(read(R"({"resourceSpans": [{"resource": {"attributes": [
+    {"key": "host.name", "value": {"stringValue": "h"}}, {"key": "process.pid", "value": {"intValue": "42"}}]},
+    "scopeSpans": [{"spans": [{"traceId": "1", "spanId": "2", "startTimeUnixNano": 5, "endTimeUnixNano": 6}]}]}]})")
+                .spans,
+            "\n00000000000000000000000000000001 0000000000000002 - unknown_service/@h:42@h# 5 6 - unset\n");
+}
+
+TEST(ReadSpans, Zipkin) {
+  const Read done = read(R"([
+    {"traceId": "4d1e00c0db9010db86154a4ba6e91385", "id": "4d1e00c0db9010db", "kind": "CLIENT", "name": "get", "timestamp": 1472470996199000,
+     "duration": 207000, "localEndpoint": {"serviceName": "frontend", "ipv4": "127.0.0.1"}, "tags": {"http.path": "/api"}},
+    {"traceId": "4d1e00c0db9010db86154a4ba6e91385", "id": "4d1e00c0db9010db", "kind": "SERVER", "name": "get", "timestamp": 1472470996238000,
+     "duration": 11, "shared": true, "localEndpoint": {"serviceName": "backend"}, "tags": {"error": "", "instance": "b-1"}},
+    {"traceId": "86154a4ba6e91385", "parentId": "86154a4ba6e91384", "id": "4d1e00c0db9010da", "timestamp": 1}])");
+  EXPECT_EQ(done.spans, R"(
+4d1e00c0db9010db86154a4ba6e91385 4d1e00c0db9010db - frontend/get@127.0.0.1@# 1472470996199000000 1472470996406000000 client unset
+4d1e00c0db9010db86154a4ba6e91385 4d1e00c0db9010db - backend/get@b-1@# 1472470996238000000 1472470996238011000 server error shared
+000000000000000086154a4ba6e91385 4d1e00c0db9010da 86154a4ba6e91384 unknown_service/@@# 1000 1000 - unset
+)") << done.error;
+  EXPECT_EQ(done.counts.format, TraceFormat::kZipkin);
+}
+
+TEST(ReadSpans, ZipkinsListsOfTraces) {
+  EXPECT_EQ(
+      read(
+          R"([[{"traceId": "1", "id": "2", "timestamp": 3}], [{"traceId": "4", "id": "5", "timestamp": 6}]])")
+          .counts.taken,
+      2);
+}
+
+TEST(ReadSpans, Jaeger) {
+  const Read done = read(R"({"data": [{"traceID": "1f", "spans": [
+    {"traceID": "1f", "spanID": "a", "operationName": "get", "references": [], "startTime": 1000, "duration": 500, "processID": "p1",
+     "tags": [{"key": "span.kind", "type": "string", "value": "server"}, {"key": "error", "type": "bool", "value": true}]},
+    {"traceID": "1f", "spanID": "b", "operationName": "query", "references": [
+       {"refType": "FOLLOWS_FROM", "traceID": "1f", "spanID": "c"}, {"refType": "CHILD_OF", "traceID": "1f", "spanID": "a"},
+       {"refType": "CHILD_OF", "traceID": "2f", "spanID": "d"}],
+     "startTime": 1100, "duration": 100, "processID": "p2", "tags": [{"key": "otel.status_code", "value": "OK"}]}],
+   "processes": {"p1": {"serviceName": "web", "tags": [{"key": "hostname", "value": "h1"}, {"key": "process.pid", "value": 7}]}}}]})");
+  EXPECT_EQ(done.spans, R"(
+0000000000000000000000000000001f 000000000000000a - web/get@h1:7@h1# 1000000 1500000 server error
+0000000000000000000000000000001f 000000000000000b 000000000000000a unknown_service/query@@# 1100000 1200000 - ok
+)") << done.error;
+  EXPECT_EQ(done.counts.format, TraceFormat::kJaeger);
+}
+
+TEST(ReadSpans, TablesAsPublished) {
+  const Read done = read(
+      "TraceID,SpanID,ParentID,PodName,OperationName,StartTimeUnixNano,EndTimeUnixNano,Duration\n"
+      "0087f677c0a2cf3f80a551987167911b,ee744a66e6efcb2e,root,cartservice-579f59597d-wc2lz,\"Get, "
+      "item\",1661140374351773094,1661140374362982609,"
+      "11209\n");
+  EXPECT_EQ(done.spans, R"(
+0087f677c0a2cf3f80a551987167911b ee744a66e6efcb2e - cartservice/Get, item@cartservice-579f59597d-wc2lz@# 1661140374351773094 1661140374362982609 - unset
+)") << done.error;
+  EXPECT_EQ(done.counts.format, TraceFormat::kTable);
+}
+
+TEST(ReadSpans, TablesWithOtherColumns) {
+  EXPECT_EQ(
+      read("duration_us,start_ns,method,service,machine,replica,trace_id,span_id,parent_id,kind,version,"
+           "colour\n"
+           "2,5000,get,web,m1,w1,1,2,,Client,v3,red\n")
+          .spans,
+      "\n00000000000000000000000000000001 0000000000000002 - web/get@w1@m1#v3 5000 7000 client unset\n");
+}
+
+TEST(ReadSpans, CountsSpansThatCannotBe) {
+  const Read done = read(
+      "trace_id,span_id,operation,start_ns,end_ns\n"
+      "1,2,ok,5,6\n"
+      ",2,x,5,6\n"
+      "1,zz,x,5,6\n"
+      "1,3,x,yesterday,6\n"
+      "1,4,x,5,99999999999999999999\n");
+  EXPECT_EQ(done.counts.taken, 1);
+  EXPECT_EQ(done.counts.rejected, 4);
+  EXPECT_EQ(done.counts.first_rejection, "a span has no trace ID");
+}
+
+TEST(ReadSpans, Compressed) {
+  EXPECT_EQ(read(gzipped(kOtlpJson)).spans, kOtlpSpans);
+  EXPECT_EQ(read(gzipped(otlp_request())).spans, kOtlpSpans);
+}
+
+TEST(ReadSpans, OfNothingAreNone) {
+  EXPECT_EQ(read("").error, "");
+  EXPECT_EQ(read("[]").counts.taken, 0);
+  EXPECT_EQ(read(R"({"resourceSpans": []})").error, "");
+}
+
+TEST(ReadSpans, SaysWhatIsWrong) {
+  EXPECT_THAT(read("hello, world\n").error,
+              AllOf(HasSubstr("not request traces in a known format"), HasSubstr("known are OTLP")));
+  EXPECT_THAT(read("{\"a\": 1}").error, HasSubstr("the JSON document has no spans"));
+  EXPECT_THAT(read("{\"resourceSpans\": 7}").error, HasSubstr("field: resourceSpans"));
+  EXPECT_THAT(read("{\"data\": {}}").error, HasSubstr("field: data"));
+  EXPECT_THAT(read("[1, 2").error, HasSubstr("not a JSON document"));
+  EXPECT_THAT(read("trace_id,span_id,operation,end_ns\n1,2,x,3\n").error,
+              HasSubstr("no column StartTimeUnixNano"));
+  EXPECT_THAT(read("trace_id,span_id,operation,start_ns\n1,2,x,3\n").error,
+              HasSubstr("no column EndTimeUnixNano"));
+  EXPECT_THAT(read("trace_id,span_id\n1\n").error, HasSubstr("no column OperationName"));
+}
+
+TEST(ReadSpans, AreBounded) {
+  EXPECT_THAT(read(kOtlpJson, {.max_json_bytes = 100}).error, HasSubstr("at most 100 are read"));
+  EXPECT_THAT(read(kOtlpJson, {.max_decoded_bytes = 100}).error, HasSubstr("at most 100 are read"));
+  EXPECT_FALSE(read(gzipped(kOtlpJson), {.max_decoded_bytes = 100}).error.empty());
+}
+
+// Deeper than any stack: read without recursion, and taken apart again.
+TEST(ReadSpans, TakesDeepDocuments) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  EXPECT_EQ(read(deep).counts.taken, 0);
+  EXPECT_EQ(read("{\"resourceSpans\": [{\"resource\": " + deep + "}]}").counts.taken, 0);
+}
+
+// A message's first byte is a line end, and its second one may be a brace.
+TEST(ReadSpans, DistinguishesProtobufFromJson) {
+  std::string resource_spans = "\x1a\x79" + std::string(121, 'x');  // schema_url
+  const Read done = read("\n{" + resource_spans);
+  ASSERT_EQ(resource_spans.size(), static_cast<size_t>('{'));
+  EXPECT_EQ(done.error, "");
+  EXPECT_EQ(done.counts.format, TraceFormat::kOtlp);
+}
+
+TEST(ReadSpans, OtlpNamesTheDamagedPart) {
+  // A span whose name is longer than the span.
+  const std::string span = std::string("\x2a\x7f", 2) + "x";
+  const std::string scope_spans = std::string("\x12") + static_cast<char>(span.size()) + span;
+  const std::string resource_spans =
+      std::string("\x12") + static_cast<char>(scope_spans.size()) + scope_spans;
+  const Read done = read(std::string("\x0a") + static_cast<char>(resource_spans.size()) + resource_spans);
+  EXPECT_THAT(done.error, AllOf(HasSubstr("the OTLP message is malformed"),
+                                HasSubstr("resource_spans[0].scope_spans[0].spans[0]")));
+}
+
+}  // namespace
+}  // namespace plimsoll::formats
