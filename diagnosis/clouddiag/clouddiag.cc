@@ -1,0 +1,165 @@
+#include "diagnosis/clouddiag/clouddiag.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "diagnosis/rpca/robust_pca.h"
+
+namespace plimsoll::diagnosis {
+namespace {
+
+struct ReplicaEntries {
+  size_t entries = 0;
+  size_t large = 0;
+};
+
+// A replica is anomalous where more than these entries of E exceed this share of the method's middle.
+constexpr double kLargeEntry = 0.8;
+constexpr double kMinLargeShare = 0.3;
+constexpr size_t kMinLargeEntries = 3;
+
+// Of what is above 0 in a column of L + E.
+double middle_of_column(const RobustPca& parts, size_t column) {
+  std::vector<float> values;
+  for (size_t row = 0; row < parts.sparse.rows(); ++row) {
+    const float value = parts.low_rank.at(row, column) + parts.sparse.at(row, column);
+    if (value > 0) {
+      values.push_back(value);
+    }
+  }
+  if (values.empty()) {
+    return 0;
+  }
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return static_cast<double>(*middle);
+}
+
+std::vector<uint32_t> anomalous_replicas(const RequestMatrix& requests, const RobustPca& parts,
+                                         size_t column) {
+  const double middle = middle_of_column(parts, column);
+  std::map<uint32_t, ReplicaEntries> by_replica;
+  for (size_t row = 0; row < parts.sparse.rows(); ++row) {
+    const uint32_t replica = requests.replica(row, column);
+    if (replica != 0) {
+      ReplicaEntries& of = by_replica[replica];
+      ++of.entries;
+      of.large += static_cast<double>(parts.sparse.at(row, column)) > kLargeEntry * middle ? 1U : 0U;
+    }
+  }
+  std::vector<uint32_t> found;
+  for (const auto& [replica, of] : by_replica) {
+    if (of.large >= kMinLargeEntries &&
+        static_cast<double>(of.large) > kMinLargeShare * static_cast<double>(of.entries)) {
+      found.push_back(replica);
+    }
+  }
+  return found;
+}
+
+// Standard deviation over mean of the requests' latency, the time of their first root.
+double coefficient_of_variation(const traces::Assembly& assembly, std::span<const uint32_t> traces) {
+  double sum = 0;
+  double squares = 0;
+  for (const uint32_t trace : traces) {
+    const auto latency_ns =
+        static_cast<double>(assembly.nodes_of(assembly.traces[trace]).front().duration_ns());
+    sum += latency_ns;
+    squares += latency_ns * latency_ns;
+  }
+  const auto n = static_cast<double>(traces.size());
+  const double mean = sum / n;
+  return mean == 0 ? 0 : std::sqrt(std::max(0.0, squares / n - mean * mean)) / mean;
+}
+
+void add_columns(const RequestMatrix& requests, const std::vector<AnomalousColumn>& columns,
+                 std::map<Method, AnomalousMethod>& methods) {
+  for (const AnomalousColumn& column : columns) {
+    const Method method = requests.methods[column.column];
+    AnomalousMethod& of =
+        methods.try_emplace(method, AnomalousMethod{.method = method, .replicas = {}}).first->second;
+    ++of.categories;
+    of.cosine = std::min(of.cosine, column.cosine);
+    of.mass += column.mass;
+    for (const uint32_t replica : column.replicas) {
+      if (std::ranges::find(of.replicas, replica) == of.replicas.end()) {
+        of.replicas.push_back(replica);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<AnomalousColumn>> anomalous_columns(const RequestMatrix& requests,
+                                                       const CloudDiagOptions& options) {
+  Matrix matrix = requests.ms;
+  if (options.divides_by_median) {
+    divide_by_medians(matrix);
+  }
+  const auto parts = robust_pca(std::move(matrix));
+  if (!parts) {
+    return propagate(parts, "decomposing {} requests x {} methods", requests.ms.rows(),
+                     requests.ms.columns());
+  }
+  std::vector<AnomalousColumn> found;
+  for (size_t column = 0; column < requests.methods.size(); ++column) {
+    double whole = 0;
+    double low_rank = 0;
+    double both = 0;
+    double mass = 0;
+    for (size_t row = 0; row < requests.ms.rows(); ++row) {
+      const auto l = static_cast<double>(parts->low_rank.at(row, column));
+      const auto e = static_cast<double>(parts->sparse.at(row, column));
+      whole += (l + e) * (l + e);
+      low_rank += l * l;
+      both += (l + e) * l;
+      mass += std::max(0.0, e);
+    }
+    const double lengths = std::sqrt(whole * low_rank);
+    const double cosine = lengths > 0 ? both / lengths : whole > 0 ? 0 : 1;
+    if (cosine < options.max_cosine) {
+      found.push_back({column, cosine, mass, anomalous_replicas(requests, *parts, column)});
+    }
+  }
+  return found;
+}
+
+Result<CloudDiagResult> clouddiag(const traces::SpanSet& spans, const traces::Assembly& assembly,
+                                  std::span<const uint32_t> traces, const CloudDiagOptions& options) {
+  std::map<uint64_t, std::vector<uint32_t>> categories;
+  for (const uint32_t trace : traces) {
+    const traces::Trace& of = assembly.traces[trace];
+    categories[options.by_set ? of.set_hash : of.tree_hash].push_back(trace);
+  }
+  CloudDiagResult result;
+  std::map<Method, AnomalousMethod> methods;
+  for (const auto& [hash, members] : categories) {
+    if (members.size() < options.min_requests) {
+      continue;
+    }
+    ++result.categories;
+    if (coefficient_of_variation(assembly, members) <= options.min_cv) {
+      continue;
+    }
+    ++result.anomalous_categories;
+    const RequestMatrix requests = request_matrix(spans, assembly, members, options.time_of);
+    const auto columns = anomalous_columns(requests, options);
+    if (!columns) {
+      return propagate(columns);
+    }
+    add_columns(requests, *columns, methods);
+  }
+  for (auto& [method, found] : methods) {
+    result.methods.push_back(std::move(found));
+  }
+  std::ranges::stable_sort(result.methods, {}, [&options](const AnomalousMethod& found) {
+    return options.ranks_by_mass ? std::tuple(-found.mass, 0.0)
+                                 : std::tuple(-static_cast<double>(found.categories), found.cosine);
+  });
+  return result;
+}
+
+}  // namespace plimsoll::diagnosis
