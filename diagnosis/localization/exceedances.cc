@@ -1,0 +1,187 @@
+#include "diagnosis/localization/exceedances.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "statistics/binomial.h"
+#include "statistics/false_discovery.h"
+#include "statistics/robust.h"
+
+namespace plimsoll::diagnosis {
+namespace {
+
+// The middle of fewer calls is one of the calls to be judged.
+constexpr size_t kMinCallsOfRequest = 8;
+constexpr size_t kMinCallsOfReplica = 5;
+constexpr size_t kMinCallsOfFeature = 20;
+constexpr size_t kMinExceeding = 3;
+// Where a slow child's span is lost, its time is its parent's: on one replica, too, but in few calls.
+constexpr double kMinExceedingShare = 0.04;
+// Calls of equal length by the clock's resolution do not scatter.
+constexpr double kMinDeviation = 0.05;
+constexpr float kMinMs = 1e-3F;
+
+struct Call {
+  uint32_t trace = 0;
+  uint32_t replica = 0;
+  uint32_t callee_replica = 0;
+  float ms = 0;
+  float residual = 0;
+};
+
+double log_ms(float ms) {
+  return std::log(static_cast<double>(std::max(ms, kMinMs)));
+}
+
+// Of the window, with the features' medians taken away; empty for features with too few calls.
+std::vector<std::vector<Call>> calls_of_window(const Observations& observations, const Sides& sides) {
+  std::vector<std::vector<Call>> by_feature(observations.features.size());
+  for (size_t feature = 0; feature < by_feature.size(); ++feature) {
+    auto& calls = by_feature[feature];
+    for (const Observation& call : observations.by_feature[feature]) {
+      if (sides[call.trace] == Side::kWindow) {
+        calls.push_back({call.trace, call.replica, call.callee_replica, call.ms, 0});
+      }
+    }
+    if (calls.size() < kMinCallsOfFeature) {
+      calls.clear();
+      continue;
+    }
+    // They come by ascending time.
+    const double middle = log_ms(calls[calls.size() / 2].ms);
+    for (Call& call : calls) {
+      call.residual = static_cast<float>(log_ms(call.ms) - middle);
+    }
+  }
+  return by_feature;
+}
+
+void take_request_medians_away(size_t traces, std::vector<std::vector<Call>>& by_feature) {
+  std::vector<std::vector<double>> residuals(traces);
+  for (const auto& calls : by_feature) {
+    for (const Call& call : calls) {
+      residuals[call.trace].push_back(static_cast<double>(call.residual));
+    }
+  }
+  std::vector<float> medians(traces);
+  for (size_t trace = 0; trace < traces; ++trace) {
+    if (residuals[trace].size() >= kMinCallsOfRequest) {
+      medians[trace] = static_cast<float>(statistics::median_of(residuals[trace]));
+    }
+  }
+  for (auto& calls : by_feature) {
+    for (Call& call : calls) {
+      call.residual -= medians[call.trace];
+    }
+  }
+}
+
+struct ReplicaCalls {
+  size_t calls = 0;
+  std::vector<double> exceeding_ms;
+};
+
+class PairTests {
+ public:
+  explicit PairTests(const ExceedanceOptions& options) : options_(options) {}
+
+  void add(uint32_t feature, const std::vector<Call>& calls, bool by_callee) {
+    std::map<uint32_t, ReplicaCalls> replicas;
+    std::vector<double> deviations;
+    for (const Call& call : calls) {
+      deviations.push_back(static_cast<double>(call.residual));
+    }
+    const double middle = statistics::median_of(deviations);
+    for (double& deviation : deviations) {
+      deviation -= middle;
+    }
+    const double limit =
+        middle + options_.deviations * std::max(kMinDeviation, statistics::robust_deviation(deviations));
+    size_t all = 0;
+    size_t all_exceeding = 0;
+    for (const Call& call : calls) {
+      const uint32_t replica = by_callee ? call.callee_replica : call.replica;
+      if (replica == 0) {
+        continue;
+      }
+      ReplicaCalls& of = replicas[replica];
+      ++of.calls;
+      ++all;
+      if (static_cast<double>(call.residual) > limit) {
+        of.exceeding_ms.push_back(static_cast<double>(call.ms));
+        ++all_exceeding;
+      }
+    }
+    if (replicas.size() < 2) {
+      return;
+    }
+    const double usual_ms = static_cast<double>(calls[calls.size() / 2].ms);
+    for (auto& [replica, of] : replicas) {
+      if (of.calls >= kMinCallsOfReplica) {
+        test(feature, replica, by_callee, all, all_exceeding, usual_ms, of);
+      }
+    }
+  }
+
+  std::vector<SlowReplica> significant() const {
+    std::vector<double> p;
+    for (const SlowReplica& pair : pairs_) {
+      p.push_back(pair.p);
+    }
+    std::vector<SlowReplica> found;
+    for (const size_t i : statistics::benjamini_hochberg(p, options_.false_discovery)) {
+      const double min_exceeding = kMinExceedingShare * static_cast<double>(pairs_[i].calls);
+      if (pairs_[i].exceeding >= kMinExceeding && static_cast<double>(pairs_[i].exceeding) >= min_exceeding) {
+        found.push_back(pairs_[i]);
+      }
+    }
+    std::ranges::sort(found, {},
+                      [](const SlowReplica& pair) { return std::tuple(pair.p, pair.feature, pair.replica); });
+    return found;
+  }
+
+ private:
+  void test(uint32_t feature, uint32_t replica, bool by_callee, size_t all, size_t all_exceeding,
+            double usual_ms, ReplicaCalls& of) {
+    const size_t exceeding = of.exceeding_ms.size();
+    // Jeffreys' estimate, so that no call of the others that exceeds does not mean that none ever would.
+    const double share =
+        (static_cast<double>(all_exceeding - exceeding) + 0.5) / (static_cast<double>(all - of.calls) + 1);
+    pairs_.push_back({.feature = feature,
+                      .replica = replica,
+                      .is_callee = by_callee,
+                      .calls = of.calls,
+                      .exceeding = exceeding,
+                      .usual_share = share,
+                      .p = statistics::binomial_upper_tail(static_cast<double>(exceeding),
+                                                           static_cast<double>(of.calls), share),
+                      .excess_ms = statistics::median_of(of.exceeding_ms) - (exceeding == 0 ? 0 : usual_ms)});
+  }
+
+  const ExceedanceOptions& options_;
+  std::vector<SlowReplica> pairs_;
+};
+
+}  // namespace
+
+std::vector<SlowReplica> slow_replicas(const Observations& observations, const Sides& sides,
+                                       const ExceedanceOptions& options) {
+  auto by_feature = calls_of_window(observations, sides);
+  take_request_medians_away(observations.traces, by_feature);
+  PairTests tests(options);
+  for (uint32_t feature = 0; feature < by_feature.size(); ++feature) {
+    const auto& calls = by_feature[feature];
+    if (calls.empty()) {
+      continue;
+    }
+    tests.add(feature, calls, false);
+    if (observations.features[feature].kind == Feature::Kind::kGap) {
+      tests.add(feature, calls, true);
+    }
+  }
+  return tests.significant();
+}
+
+}  // namespace plimsoll::diagnosis

@@ -1,0 +1,198 @@
+// Small systems with one fault each: what is found, of which kind, and that nothing is claimed without a fault.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "diagnosis/localization/diagnosis.h"
+#include "diagnosis/localization/gap_coverage.h"
+
+namespace plimsoll::diagnosis {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Times of one request in ms, which a fault changes before the spans are made.
+struct Times {
+  double web = 5, web_to_cart = 2, cart = 10, cart_to_db = 1, db = 4, web_to_ads = 2, ads = 3;
+  bool calls_ads = true;
+  int replica = 0;  // of cart
+};
+
+// web calls cart, which calls db, and then ads; cart has four replicas.
+class Shop {
+ public:
+  using Fault = std::function<void(Times&)>;
+
+  void add(size_t requests, Side side, const Fault& fault = {}) {
+    for (size_t i = 0; i < requests; ++i) {
+      Times times;
+      times.replica = static_cast<int>(random_() % 4);
+      for (double* ms : {&times.web, &times.web_to_cart, &times.cart, &times.cart_to_db, &times.db,
+                         &times.web_to_ads, &times.ads}) {
+        *ms *= noise_(random_);
+      }
+      if (fault) {
+        fault(times);
+      }
+      add_request(times);
+      sides_.push_back(side);
+    }
+  }
+
+  Diagnosis diagnose() const {
+    const traces::Assembly assembly = traces::assemble(spans_);
+    return diagnosis::diagnose(Requests(spans_, assembly), sides_);
+  }
+
+  std::string text(const Finding& finding) const {
+    const traces::Names& names = spans_.names();
+    return std::string(names.services.name(finding.service)) + "/" +
+           std::string(names.operations.name(finding.operation)) + "@" +
+           std::string(names.replicas.name(finding.replica)) + " " + name_of(finding.kind);
+  }
+  // The first finding; "nothing" where none is claimed.
+  std::string answer() const {
+    const Diagnosis diagnosis = diagnose();
+    return diagnosis.stands_out() ? text(diagnosis.findings.front()) : "nothing";
+  }
+
+ private:
+  void span(uint64_t id, uint64_t parent, const char* service, const char* operation,
+            const std::string& replica, double from_ms, double to_ms) {
+    const auto ns = [this](double ms) { return now_ns_ + static_cast<int64_t>(ms * 1e6); };
+    ASSERT_TRUE(spans_.add({.trace = {0, trace_},
+                            .id = id,
+                            .parent = parent,
+                            .start_ns = ns(from_ms),
+                            .end_ns = ns(to_ms),
+                            .service = service,
+                            .operation = operation,
+                            .replica = replica,
+                            .machine = "host-of-" + replica}));
+  }
+
+  void add_request(const Times& times) {
+    ++trace_;
+    now_ns_ += 1'000'000'000;
+    const double cart_ms = times.cart + times.cart_to_db + times.db;
+    const double to_cart_ms = times.web_to_cart + cart_ms;
+    const double to_ads_ms = times.calls_ads ? times.web_to_ads + times.ads : 0;
+    const double end_ms = times.web + to_cart_ms + to_ads_ms;
+    const std::string cart = "cart-" + std::to_string(times.replica);
+    span(1, 0, "web", "get", "web-0", 0, end_ms);
+    const double at_ms = times.web / 2;
+    span(2, 1, "web", "cart.Get", "web-0", at_ms, at_ms + to_cart_ms);
+    const double cart_at_ms = at_ms + times.web_to_cart / 2;
+    span(3, 2, "cart", "Get", cart, cart_at_ms, cart_at_ms + cart_ms);
+    const double db_at_ms = cart_at_ms + times.cart / 2;
+    span(4, 3, "cart", "db.Query", cart, db_at_ms, db_at_ms + times.cart_to_db + times.db);
+    span(5, 4, "db", "Query", "db-0", db_at_ms + times.cart_to_db / 2,
+         db_at_ms + times.cart_to_db / 2 + times.db);
+    if (times.calls_ads) {
+      const double ads_at_ms = at_ms + to_cart_ms;
+      span(6, 1, "web", "ads.Get", "web-0", ads_at_ms, ads_at_ms + to_ads_ms);
+      span(7, 6, "ads", "Get", "ads-0", ads_at_ms + times.web_to_ads / 2,
+           ads_at_ms + times.web_to_ads / 2 + times.ads);
+    }
+  }
+
+  traces::SpanSet spans_;
+  Sides sides_;
+  std::mt19937_64 random_{11};
+  std::lognormal_distribution<double> noise_{0, 0.2};
+  uint64_t trace_ = 0;
+  int64_t now_ns_ = 1'700'000'000'000'000'000;
+};
+
+Shop shop_with(const Shop::Fault& fault) {
+  Shop shop;
+  shop.add(400, Side::kReference);
+  shop.add(100, Side::kWindow, fault);
+  return shop;
+}
+
+TEST(Diagnosis, OfAServiceThatIsSlowItself) {
+  EXPECT_EQ(shop_with([](Times& times) { times.db += 30; }).answer(), "db/Query@db-0 slow itself");
+}
+
+TEST(Diagnosis, OfASlowNetworkToAService) {
+  EXPECT_EQ(shop_with([](Times& times) { times.web_to_ads += 40; }).answer(),
+            "ads/ads.Get@ads-0 slow network to it");
+}
+
+// A slow network of web would be as good an explanation of one gap; that of all its calls is a better one.
+TEST(Diagnosis, OfASlowCaller) {
+  EXPECT_EQ(shop_with([](Times& times) {
+              times.web_to_ads += 40;
+              times.web_to_cart += 40;
+            }).answer(),
+            "web/cart.Get@web-0 slow caller");
+}
+
+TEST(Diagnosis, OfAServiceWhoseNetworkIsSlowBothWays) {
+  EXPECT_THAT(shop_with([](Times& times) {
+                times.web_to_cart += 40;
+                times.cart_to_db += 40;
+              }).answer(),
+              HasSubstr("slow network to it"));
+  EXPECT_THAT(shop_with([](Times& times) {
+                times.web_to_cart += 40;
+                times.cart_to_db += 40;
+              }).answer(),
+              HasSubstr("cart/"));
+}
+
+TEST(Diagnosis, OfCallsThatAreMissing) {
+  EXPECT_EQ(shop_with([](Times& times) { times.calls_ads = false; }).answer(), "web/get@ another path");
+}
+
+TEST(Diagnosis, OfOneReplicaAmongOthersNeedsNoReference) {
+  Shop shop;
+  shop.add(400, Side::kWindow, [](Times& times) { times.cart *= times.replica == 2 ? 5 : 1; });
+  EXPECT_EQ(shop.answer(), "cart/Get@cart-2 slow itself");
+  const Diagnosis diagnosis = shop.diagnose();
+  EXPECT_EQ(diagnosis.slow_pairs, 1);
+  EXPECT_THAT(diagnosis.findings.front().evidence, HasSubstr("calls on this replica are slow"));
+}
+
+TEST(Diagnosis, OfTheNetworkToOneReplica) {
+  Shop shop;
+  shop.add(400, Side::kWindow, [](Times& times) { times.web_to_cart += times.replica == 1 ? 40 : 0; });
+  EXPECT_EQ(shop.answer(), "cart/cart.Get@cart-1 slow network to it");
+}
+
+TEST(Diagnosis, OfNothingIsNothing) {
+  EXPECT_EQ(shop_with({}).answer(), "nothing");
+  Shop without_reference;
+  without_reference.add(400, Side::kWindow);
+  EXPECT_EQ(without_reference.answer(), "nothing");
+  EXPECT_EQ(Shop().answer(), "nothing");
+}
+
+// A slowdown that the reference has now and then is no news.
+TEST(Diagnosis, KnowsWhatTheReferenceDoesByItself) {
+  Shop shop;
+  const auto stall = [](Times& times) { times.db += 30; };
+  shop.add(150, Side::kReference);
+  shop.add(100, Side::kReference, stall);
+  shop.add(150, Side::kReference);
+  shop.add(100, Side::kWindow, stall);
+  EXPECT_EQ(shop.answer(), "nothing");
+}
+
+TEST(Diagnosis, ClaimsNothingWithoutEnoughReference) {
+  Shop shop;
+  shop.add(30, Side::kReference);
+  shop.add(100, Side::kWindow, [](Times& times) { times.db += 30; });
+  const Diagnosis diagnosis = shop.diagnose();
+  EXPECT_FALSE(diagnosis.stands_out());
+  ASSERT_FALSE(diagnosis.findings.empty());
+  EXPECT_EQ(shop.text(diagnosis.findings.front()), "db/Query@db-0 slow itself");
+  ASSERT_FALSE(diagnosis.notes.empty());
+  EXPECT_THAT(diagnosis.notes.front(), HasSubstr("too few"));
+}
+
+}  // namespace
+}  // namespace plimsoll::diagnosis
