@@ -234,14 +234,16 @@ class Diagnostician {
                                                         : Finding::Kind::kSlowCaller,
            .score = all_ms > 0 ? weight_of(pair) / all_ms : 0,
            .confidence = kPairConfidence,
-           .evidence = fmt::format(
-               "{} of {} calls on this replica are slow, {:.2f} % on the others (p = {:.1e}); by {:.1f} ms",
-               pair.exceeding, pair.calls, 100 * pair.usual_share, pair.p, pair.excess_ms)});
+           .evidence = fmt::format("{} of {} calls on this replica are slow, {:.2f} % on the others, by "
+                                   "{:.1f} ms; {:.0f} % of its calls take longer "
+                                   "than others (p = {:.1e})",
+                                   pair.exceeding, pair.calls, 100 * pair.usual_share, pair.excess_ms,
+                                   100 * pair.auc, pair.p)});
     }
   }
 
   static double weight_of(const SlowReplica& pair) {
-    return std::max(0.0, pair.excess_ms) * static_cast<double>(pair.exceeding);
+    return std::max(0.0, pair.excess_ms) * static_cast<double>(std::max<size_t>(1, pair.exceeding));
   }
 
   const traces::Names& names_;

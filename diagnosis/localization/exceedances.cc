@@ -7,6 +7,7 @@
 
 #include "statistics/binomial.h"
 #include "statistics/false_discovery.h"
+#include "statistics/rank_test.h"
 #include "statistics/robust.h"
 
 namespace plimsoll::diagnosis {
@@ -19,6 +20,8 @@ constexpr size_t kMinCallsOfFeature = 20;
 constexpr size_t kMinExceeding = 3;
 // Where a slow child's span is lost, its time is its parent's: on one replica, too, but in few calls.
 constexpr double kMinExceedingShare = 0.04;
+// A replica that is slower by little is no fault, however many calls show it.
+constexpr double kMinAuc = 0.65;
 // Calls of equal length by the clock's resolution do not scatter.
 constexpr double kMinDeviation = 0.05;
 constexpr float kMinMs = 1e-3F;
@@ -79,9 +82,24 @@ void take_request_medians_away(size_t traces, std::vector<std::vector<Call>>& by
 }
 
 struct ReplicaCalls {
-  size_t calls = 0;
+  std::vector<double> ms;
   std::vector<double> exceeding_ms;
+  double rank_sum = 0;  // of its calls' residuals among all calls, from 1
+
+  double calls() const { return static_cast<double>(ms.size()); }
 };
+
+// Mann and Whitney's test of a replica's calls against those of the others, from its sum of ranks.
+statistics::RankTest rank_test(const ReplicaCalls& of, size_t all) {
+  const double others = static_cast<double>(all) - of.calls();
+  if (others <= 0) {
+    return {};
+  }
+  const double wins = of.rank_sum - of.calls() * (of.calls() + 1) / 2;
+  const double pairs = of.calls() * others;
+  return {.z = (wins - pairs / 2) / std::sqrt(pairs * (static_cast<double>(all) + 1) / 12),
+          .auc = wins / pairs};
+}
 
 class PairTests {
  public:
@@ -99,16 +117,19 @@ class PairTests {
     }
     const double limit =
         middle + options_.deviations * std::max(kMinDeviation, statistics::robust_deviation(deviations));
-    size_t all = 0;
-    size_t all_exceeding = 0;
+    std::vector<const Call*> by_residual;
     for (const Call& call : calls) {
-      const uint32_t replica = by_callee ? call.callee_replica : call.replica;
-      if (replica == 0) {
-        continue;
+      if ((by_callee ? call.callee_replica : call.replica) != 0) {
+        by_residual.push_back(&call);
       }
-      ReplicaCalls& of = replicas[replica];
-      ++of.calls;
-      ++all;
+    }
+    std::ranges::sort(by_residual, {}, &Call::residual);
+    size_t all_exceeding = 0;
+    for (size_t rank = 0; rank < by_residual.size(); ++rank) {
+      const Call& call = *by_residual[rank];
+      ReplicaCalls& of = replicas[by_callee ? call.callee_replica : call.replica];
+      of.ms.push_back(static_cast<double>(call.ms));
+      of.rank_sum += static_cast<double>(rank + 1);
       if (static_cast<double>(call.residual) > limit) {
         of.exceeding_ms.push_back(static_cast<double>(call.ms));
         ++all_exceeding;
@@ -119,8 +140,8 @@ class PairTests {
     }
     const double usual_ms = static_cast<double>(calls[calls.size() / 2].ms);
     for (auto& [replica, of] : replicas) {
-      if (of.calls >= kMinCallsOfReplica) {
-        test(feature, replica, by_callee, all, all_exceeding, usual_ms, of);
+      if (of.ms.size() >= kMinCallsOfReplica) {
+        test(feature, replica, by_callee, by_residual.size(), all_exceeding, usual_ms, of);
       }
     }
   }
@@ -132,10 +153,7 @@ class PairTests {
     }
     std::vector<SlowReplica> found;
     for (const size_t i : statistics::benjamini_hochberg(p, options_.false_discovery)) {
-      const double min_exceeding = kMinExceedingShare * static_cast<double>(pairs_[i].calls);
-      if (pairs_[i].exceeding >= kMinExceeding && static_cast<double>(pairs_[i].exceeding) >= min_exceeding) {
-        found.push_back(pairs_[i]);
-      }
+      found.push_back(pairs_[i]);
     }
     std::ranges::sort(found, {},
                       [](const SlowReplica& pair) { return std::tuple(pair.p, pair.feature, pair.replica); });
@@ -148,16 +166,23 @@ class PairTests {
     const size_t exceeding = of.exceeding_ms.size();
     // Jeffreys' estimate, so that no call of the others that exceeds does not mean that none ever would.
     const double share =
-        (static_cast<double>(all_exceeding - exceeding) + 0.5) / (static_cast<double>(all - of.calls) + 1);
+        (static_cast<double>(all_exceeding - exceeding) + 0.5) / (static_cast<double>(all) - of.calls() + 1);
+    const auto hits = static_cast<double>(exceeding);
+    const bool are_enough = exceeding >= kMinExceeding && hits >= kMinExceedingShare * of.calls();
+    const double p_exceeding = are_enough ? statistics::binomial_upper_tail(hits, of.calls(), share) : 1;
+    const statistics::RankTest ranks = rank_test(of, all);
+    const double p_ranks = ranks.auc >= kMinAuc ? ranks.p() : 1;
+    const double slow_ms = are_enough ? statistics::median_of(of.exceeding_ms) : statistics::median_of(of.ms);
     pairs_.push_back({.feature = feature,
                       .replica = replica,
                       .is_callee = by_callee,
-                      .calls = of.calls,
+                      .calls = of.ms.size(),
                       .exceeding = exceeding,
                       .usual_share = share,
-                      .p = statistics::binomial_upper_tail(static_cast<double>(exceeding),
-                                                           static_cast<double>(of.calls), share),
-                      .excess_ms = statistics::median_of(of.exceeding_ms) - (exceeding == 0 ? 0 : usual_ms)});
+                      .auc = ranks.auc,
+                      // The smaller of two, by Bonferroni.
+                      .p = std::min(1.0, 2 * std::min(p_exceeding, p_ranks)),
+                      .excess_ms = slow_ms - usual_ms});
   }
 
   const ExceedanceOptions& options_;

@@ -21,14 +21,15 @@ struct SlowReplica {
   size_t calls = 0;
   size_t exceeding = 0;
   double usual_share = 0;  // of calls of the other replicas that exceed
+  double auc = 0.5;        // how often one of its calls takes longer than one of the others
   double p = 1;
   double excess_ms = 0;  // median of its exceeding calls less the method's median
 };
 
 // For each feature with several replicas: the logarithm of a call's time, less the feature's median, and less the median of its request
-// (which is slow as a whole, or not); calls beyond so many robust deviations exceed. How many of a replica's calls exceed is judged by the
-// share of the other replicas' (binomial), and pairs by Benjamini and Hochberg; under 4 % of its calls are never enough. The
-// smallest p first.
+// (which is slow as a whole, or not). Two tests of a replica's calls against those of the others, of which the smaller p counts, twice: how
+// many exceed so many robust deviations (binomial), which finds a replica that is slow now and then; and Mann and Whitney's, which finds one
+// that is slower by little. Pairs are judged by Benjamini and Hochberg. The smallest p first.
 std::vector<SlowReplica> slow_replicas(const Observations& observations, const Sides& sides,
                                        const ExceedanceOptions& options = {});
 
