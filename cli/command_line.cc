@@ -22,6 +22,7 @@
 #include "cli/help/topics.h"
 #include "cli/store_command_line.h"
 #include "cli/symbol_command_line.h"
+#include "cli/trace_command_line.h"
 #include "cli/usage/suggestions.h"
 #include "cli/usage/usage_text.h"
 #include "cli/views/flags.h"
@@ -301,6 +302,7 @@ struct Options {
   FdoCommands fdo;
   AssignOptions assign;
   SymbolOptions symbols;
+  TraceOptions traces;
   HelpOptions help;
 };
 
@@ -335,6 +337,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = run_help(app, options.help);
   } else if (app.got_subcommand("completion")) {
     done = print_completion(options.help.shell);
+  } else if (gives_trace_command(app)) {
+    done = run_trace_command(app, options.traces);
   } else if (gives_symbol_command(app)) {
     done = run_symbol_command(app, options.symbols);
   } else {
@@ -379,6 +383,7 @@ int run(int argc, char** argv) {
   add_fdo_command(app, options.fdo);
   add_assign_command(app, options.assign);
   add_symbol_commands(app, options.symbols);
+  add_trace_commands(app, options.traces);
   add_help(app, options.help);
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words.front() == "complete") {

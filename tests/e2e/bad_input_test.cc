@@ -231,6 +231,12 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
           {{"import", folder / "good"}, "--data is required"},
           {{"server"}, "(field: --data)"},
           {{"server", "--data", folder / "new", "--listen", "nonsense"}, "write HOST:PORT"},
+          {{"diagnose"}, "--traces is required"},
+          {{"diagnose", "--traces", folder / "none"}, folder / "none", 1},
+          {{"diagnose", "--traces", folder / "good", "--by", "guess"},
+           "must be all, clouddiag, clouddiag-paper, pca"},
+          {{"trace"}, "missing command: show"},
+          {{"trace", "show", "--traces", folder / "good"}, "id is required"},
           {{"demo", "--seconds", "1"}, "not in range"},
       });
 }

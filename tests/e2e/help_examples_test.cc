@@ -17,6 +17,7 @@
 #include "proto/fleet.pb.h"
 #include "proto/profile_codec.h"
 #include "tests/e2e/fleet.h"
+#include "tests/e2e/slow_shop.h"
 #include "tests/profile_fixture.h"
 
 namespace plimsoll::testing {
@@ -329,6 +330,9 @@ int main(void) {
     write("addresses", "0x1136\n");
     write("heap.pb.gz", "heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x11\n");
     write("perf.data", wire::encode(make_profile({.seed = 9'001, .stacks = "main;parse 1\n"})));
+    write("traces.csv", slow_shop_table());
+    std::filesystem::create_directories(folder_ / "traces");
+    write("traces/shop.csv", slow_shop_table());
     write("server.toml", "[server]\ndata = \"data-of-server\"\n");
     write("daemon.toml", "[daemon]\nstate_dir = \"state\"\n");
     write("a.c", "int main(void) { return 0; }\n");

@@ -1,0 +1,24 @@
+// `plimsoll diagnose`: which service, method and replica is slow, or takes another path, in request traces.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "query/table/table.h"
+
+namespace plimsoll::cli {
+
+struct DiagnoseOptions {
+  std::vector<std::string> traces;  // files and folders
+  // As parse_time_ns() reads them; empty: without a limit.
+  std::string since, until;
+  std::string reference_since, reference_until;  // both empty: all requests outside of the window
+  std::string service;                           // findings of this service only; empty: all
+  enum class By { kAll, kCloudDiag, kPaper, kPca } by = By::kAll;
+  query::TableForm form = query::TableForm::kText;
+};
+
+Status run_diagnose(const DiagnoseOptions& options);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,107 @@
+#include "cli/trace_command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+#include "cli/choice.h"
+#include "cli/views/flags.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr const char* kTraceFormats =
+    "File or folder of request traces: OTLP (Protobuf, JSON), Zipkin v2, Jaeger JSON or CSV, plain or "
+    "compressed; may be repeated";
+
+void add_trace_files(CLI::App& command, std::vector<std::string>& paths) {
+  command.add_option("--traces", paths, kTraceFormats)
+      ->allow_extra_args(false)
+      ->type_name("PATH")
+      ->required();
+}
+
+void add_time(CLI::App& command, const std::string& flag, std::string& time, const std::string& help) {
+  command.add_option(flag, time, help)->type_name("TIME");
+}
+
+void add_diagnose(CLI::App& app, DiagnoseOptions& options) {
+  auto* command = app.add_subcommand(
+      "diagnose", "Find the service, method and replica that makes requests slow, from their traces");
+  add_trace_files(*command, options.traces);
+  add_time(*command, "--since", options.since,
+           "Start of the window to diagnose: RFC 3339, or 30m for half an hour ago (default: all)");
+  add_time(*command, "--until", options.until, "End of the window");
+  add_time(*command, "--reference-since", options.reference_since,
+           "Start of the requests to compare with (default: all outside of the window)");
+  add_time(*command, "--reference-until", options.reference_until, "End of the requests to compare with");
+  command->add_option("--service", options.service, "Only findings of this service")->type_name("NAME");
+  using By = DiagnoseOptions::By;
+  const std::map<std::string, By> methods{
+      {"all", By::kAll}, {"clouddiag", By::kCloudDiag}, {"clouddiag-paper", By::kPaper}, {"pca", By::kPca}};
+  command
+      ->add_option("--by", options.by,
+                   "all (default); clouddiag: robust PCA of self times; clouddiag-paper: as the paper prints "
+                   "it; pca: the paper's peer")
+      ->type_name("METHOD")
+      ->transform(choice(methods));
+  add_forms(*command, options.form);
+  command->footer(
+      R"(Compares requests in two ways. Replicas: does one replica of a service run a method slower than its other replicas, or is
+it reached slower? That needs no reference. Services: which service explains why calls in the window take longer than
+in the reference, or make other calls? Parts of the reference are compared with each other, too: what they show is noise.
+
+kind        slow itself, slow network to it (network, queue, CPU it does not get), slow caller, another path
+score       how much of what changed the row explains
+confidence  that it is no noise; rows below 50 % appear in --json and --csv only
+
+Examples:
+  # three minutes that users complained about, against all other requests in the files
+  plimsoll diagnose --traces traces.csv --since 2026-11-21T07:10:00Z --until 2026-11-21T07:13:00Z
+  # against the ten minutes before them
+  plimsoll diagnose --traces traces.csv --since 2026-11-21T07:10:00Z --reference-since 2026-11-21T07:00:00Z --json
+  # is one replica slower than the others? All requests of a folder
+  plimsoll diagnose --traces traces
+  # by CloudDiag's robust PCA
+  plimsoll diagnose --traces traces --by clouddiag
+)");
+}
+
+void add_trace(CLI::App& app, TraceShowOptions& options) {
+  auto* trace = app.add_subcommand("trace", "Look at single request traces: show");
+  trace->require_subcommand(1);
+  auto* show = trace->add_subcommand("show", "Print a request as a tree of calls with their times");
+  show->add_option("id", options.id, "Trace ID in hexadecimal; the first or last digits will do")
+      ->type_name("ID")
+      ->required();
+  add_trace_files(*show, options.traces);
+  show->add_flag("--json", options.is_json, "Print one JSON document");
+  show->footer(
+      R"(Children of another machine are shifted by the offset of its clock. The self time of a call to another service is what
+is left without the callee: network and queues.
+
+Examples:
+  plimsoll trace show 4bf92f3577b34da6a3ce929d0e0e4736 --traces traces.csv
+  # the first digits; a folder
+  plimsoll trace show 4bf92f35 --traces traces --json
+)");
+  trace->footer(R"(Example:
+  plimsoll trace show 4bf92f3577b34da6a3ce929d0e0e4736 --traces traces.csv
+)");
+}
+
+}  // namespace
+
+void add_trace_commands(CLI::App& app, TraceOptions& options) {
+  add_diagnose(app, options.diagnose);
+  add_trace(app, options.show);
+}
+
+bool gives_trace_command(const CLI::App& app) {
+  return app.got_subcommand("diagnose") || app.got_subcommand("trace");
+}
+
+Status run_trace_command(const CLI::App& app, const TraceOptions& options) {
+  return app.got_subcommand("diagnose") ? run_diagnose(options.diagnose) : run_trace_show(options.show);
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,77 @@
+#include "cli/trace_files.h"
+
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <set>
+
+#include "base/file.h"
+#include "formats/traces/read_spans.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr uint64_t kMaxTraceFileBytes = uint64_t{2} << 30;
+
+Result<std::set<std::string>> files_of(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    return std::set<std::string>{path == "-" ? "/dev/stdin" : path};
+  }
+  std::set<std::string> files;
+  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->is_regular_file(error)) {
+      files.insert(entry->path());
+    }
+  }
+  if (error) {
+    return fail_errno(error.value(), "cannot list {}", path);
+  }
+  return files;
+}
+
+Status read_trace_file(const std::string& path, TraceFiles& made) {
+  const auto content = read_file(path, kMaxTraceFileBytes);
+  if (!content) {
+    return propagate(content);
+  }
+  const auto read = formats::read_spans(as_bytes(*content), *made.spans);
+  if (!read) {
+    return propagate(read, "reading traces from {}", path);
+  }
+  if (read->rejected != 0) {
+    made.notes.push_back(fmt::format("{}: {} of {} spans skipped: {}", path, read->rejected,
+                                     read->rejected + read->taken, read->first_rejection));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TraceFiles> read_trace_files(const std::vector<std::string>& paths) {
+  TraceFiles made{.spans = std::make_unique<traces::SpanSet>(), .assembly = {}, .notes = {}};
+  for (const std::string& path : paths) {
+    const auto files = files_of(path);
+    if (!files) {
+      return propagate(files);
+    }
+    for (const std::string& file : *files) {
+      if (auto read = read_trace_file(file, made); !read) {
+        return propagate(read);
+      }
+    }
+  }
+  if (made.spans->spans().empty()) {
+    return with_hint(fail(ErrorCode::kNotFound, "no spans in {}", fmt::join(paths, ", ")),
+                     "docs/traces.md lists the formats that are read");
+  }
+  made.assembly = traces::assemble(*made.spans);
+  if (const std::string repairs = traces::describe(made.assembly.counts); !repairs.empty()) {
+    made.notes.push_back(fmt::format("{} spans, {} requests: {}", made.assembly.counts.spans,
+                                     made.assembly.traces.size(), repairs));
+  }
+  return made;
+}
+
+}  // namespace plimsoll::cli

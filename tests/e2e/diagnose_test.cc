@@ -1,0 +1,112 @@
+// Traces in files, as a user gives them to `plimsoll diagnose` and `plimsoll trace show`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/program.h"
+#include "tests/e2e/slow_shop.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+class Diagnose : public ::testing::Test {
+ protected:
+  void SetUp() override { std::ofstream(folder_ / "traces.csv") << slow_shop_table(); }
+
+  Finished diagnose(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"plimsoll", "diagnose", "--traces", folder_ / "traces.csv"});
+    return run(arguments);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Diagnose, NamesTheServiceThatIsSlowInTheWindow) {
+  const Finished found =
+      diagnose({"--since", "2026-11-21T07:10:00Z", "--until", "2026-11-21T07:13:00Z", "--json"});
+  ASSERT_EQ(found.status, 0) << found.err;
+  const Json rows = Json::parse(found.out)["rows"];
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows[0]["rank"], 1);
+  EXPECT_EQ(rows[0]["service"], "db");
+  EXPECT_EQ(rows[0]["method"], "Query");
+  EXPECT_EQ(rows[0]["replica"], "db-0");
+  EXPECT_EQ(rows[0]["machine"], "host-1");
+  EXPECT_EQ(rows[0]["kind"], "slow itself");
+  EXPECT_GT(rows[0]["score"], 0.5);
+  EXPECT_GT(rows[0]["confidence"], 0.5);
+}
+
+TEST_F(Diagnose, SaysThatNothingStandsOut) {
+  const Finished found =
+      diagnose({"--since", "2026-11-21T07:05:00Z", "--until", "2026-11-21T07:08:00Z", "--reference-since",
+                "2026-11-21T07:00:00Z", "--reference-until", "2026-11-21T07:10:00Z"});
+  ASSERT_EQ(found.status, 0) << found.err;
+  EXPECT_THAT(found.out, AllOf(HasSubstr("nothing stands out among"), Not(HasSubstr("slow itself"))));
+}
+
+TEST_F(Diagnose, HasTheMethodsOfThePaper) {
+  for (const char* by : {"clouddiag", "clouddiag-paper", "pca"}) {
+    const Finished found = diagnose({"--by", by, "--json"});
+    ASSERT_EQ(found.status, 0) << by << found.err;
+    EXPECT_TRUE(Json::parse(found.out).contains("rows")) << by;
+  }
+}
+
+TEST_F(Diagnose, ExplainsWhatIsWrong) {
+  const auto why = [this](std::vector<std::string> arguments, int status) {
+    const Finished refused = diagnose(std::move(arguments));
+    EXPECT_EQ(refused.status, status) << refused.err;
+    return refused.err;
+  };
+  EXPECT_THAT(why({"--since", "yesterday"}, 2), AllOf(HasSubstr("not a time"), HasSubstr("--since")));
+  EXPECT_THAT(why({"--reference-since", "1h", "--reference-until", "2h"}, 2),
+              HasSubstr("the time range is empty"));
+  EXPECT_THAT(why({"--since", "2027-01-01T00:00:00Z"}, 1),
+              AllOf(HasSubstr("no request of"), HasSubstr("the requests are from 2026-11-21T07:00:0")));
+  EXPECT_THAT(why({"--service", "dd"}, 2), HasSubstr("did you mean db?"));
+  std::ofstream(folder_ / "other") << "no traces\n";
+  const Finished other = run({"plimsoll", "diagnose", "--traces", folder_ / "other"});
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err,
+              AllOf(HasSubstr(folder_ / "other"), HasSubstr("not request traces in a known format")));
+}
+
+TEST_F(Diagnose, ReadsFolders) {
+  std::filesystem::create_directory(folder_ / "traces");
+  std::filesystem::rename(folder_ / "traces.csv", folder_ / "traces/a.csv");
+  const Finished found =
+      run({"plimsoll", "diagnose", "--traces", folder_ / "traces", "--since", "2026-11-21T07:10:00Z"});
+  EXPECT_EQ(found.status, 0) << found.err;
+  EXPECT_THAT(found.out, HasSubstr("db"));
+}
+
+TEST_F(Diagnose, ShowsOneTraceAsATree) {
+  const Finished shown = run(
+      {"plimsoll", "trace", "show", "4bf92f3577b34da6a3ce929d0e0e4736", "--traces", folder_ / "traces.csv"});
+  ASSERT_EQ(shown.status, 0) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("trace 4bf92f3577b34da6a3ce929d0e0e4736, 3 spans"),
+                               HasSubstr("web get on web-0"),
+                               HasSubstr("  web db.Query on web-0 (self: network and queues)"),
+                               HasSubstr("    db Query on db-0")));
+  const Finished json =
+      run({"plimsoll", "trace", "show", "4BF92F35", "--traces", folder_ / "traces.csv", "--json"});
+  ASSERT_EQ(json.status, 0) << json.err;
+  const Json document = Json::parse(json.out);
+  ASSERT_EQ(document["spans"].size(), 3);
+  EXPECT_EQ(document["spans"][2]["parent"], document["spans"][1]["span"]);
+  const Finished none = run({"plimsoll", "trace", "show", "abc", "--traces", folder_ / "traces.csv"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.err, HasSubstr("no such trace: abc"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
