@@ -39,8 +39,8 @@ struct FdoData {
 };
 
 struct FdoNeeds {
-  bool lines = true;   // of the debug information; refused where there are none
-  bool calls = false;  // of sampled stacks
+  bool lines = true;  // of the debug information; refused where there are none
+  bool calls = true;  // of sampled stacks
 };
 
 // Asks for the samples, then reads the binary's code and debug information: errors about samples come first.

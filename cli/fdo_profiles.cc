@@ -90,7 +90,7 @@ Status run_fdo_autofdo(const FdoAutofdoOptions& options) {
 }
 
 Status run_fdo_bolt(const FdoProfileOptions& options) {
-  const auto data = read_fdo_data(options.input, {.lines = false});
+  const auto data = read_fdo_data(options.input, {.lines = false, .calls = false});
   if (!data) {
     return propagate(data);
   }
@@ -99,7 +99,7 @@ Status run_fdo_bolt(const FdoProfileOptions& options) {
 }
 
 Status run_fdo_order(const FdoOrderOptions& options) {
-  const auto data = read_fdo_data(options.profile.input, {.lines = false, .calls = true});
+  const auto data = read_fdo_data(options.profile.input, {.lines = false});
   if (!data) {
     return propagate(data);
   }

@@ -98,6 +98,8 @@ Result<ProfileQuestion> parse_question(const query::Parameters& parameters) {
   question.format = form == Form::kText   ? ProfileFormat::kText
                     : form == Form::kGcov ? ProfileFormat::kGcov
                                           : ProfileFormat::kBinary;
+  // They show where indirect calls went.
+  question.filters.emplace_back("calls", "yes");
   return question;
 }
 
