@@ -167,8 +167,15 @@ TEST(AppprofAccuracy, HeapAndAllocationsAreUnbiasedBySiteAndSize) {
 std::mutex g_lock;
 std::atomic<int> g_turn{0};
 std::atomic<int64_t> g_truth_ns{0};
+std::atomic<int> g_truth_count{0};
 
 [[gnu::noinline]] void wait_shortly() {
+  // On a busy machine it may come when the lock is free again.
+  if (g_lock.try_lock()) {
+    g_lock.unlock();
+    return;
+  }
+  ++g_truth_count;
   const auto began = Clock::now();
   g_lock.lock();
   g_truth_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count();
@@ -195,6 +202,7 @@ TEST(AppprofAccuracy, LockWaitsAreUnbiasedInTimeAndCount) {
   int turn = 0;
   for (int run = 0; run < number_of_runs; ++run) {
     g_truth_ns = 0;
+    g_truth_count = 0;
     const Profile before = lock_profile();
     for (int i = 0; i < kWaits; ++i, ++turn) {
       g_lock.lock();
@@ -207,16 +215,16 @@ TEST(AppprofAccuracy, LockWaitsAreUnbiasedInTimeAndCount) {
       }
     }
     Totals sums = totals(difference(before, lock_profile()), {"wait_shortly"});
-    count_errors.add(sums["wait_shortly"][0] / kWaits - 1);
+    count_errors.add(sums["wait_shortly"][0] / g_truth_count - 1);
     time_errors.add(sums["wait_shortly"][1] / static_cast<double>(g_truth_ns.load()) - 1);
   }
   waiter.join();
   stop_locks();
   std::printf("waits: time %.4f +- %.4f, count %.4f +- %.4f\n", time_errors.mean(),
               time_errors.standard_error(), count_errors.mean(), count_errors.standard_error());
-  // A waiter that came late did not wait, and the truth includes what it costs to be counted.
+  // The lock may be free between the look and the wait, and the truth includes what it costs to be counted.
   EXPECT_TRUE(time_errors.covers_zero(0.02)) << time_errors.mean();
-  EXPECT_TRUE(count_errors.covers_zero(0.05)) << count_errors.mean();
+  EXPECT_TRUE(count_errors.covers_zero(0.02)) << count_errors.mean();
   EXPECT_GT(time_errors.standard_error(), 0) << "it samples";
 }
 
