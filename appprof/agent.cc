@@ -154,7 +154,7 @@ std::string start_exclusively(const AgentSettings& settings) {
       const Inside inside;
       try {
         after_fork_in_child();
-      } catch (const std::exception&) {  // memory is short: the child is not served
+      } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): short of memory, unserved
       }
     });
   }

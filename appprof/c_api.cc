@@ -57,13 +57,13 @@ size_t copy_to(char* to, size_t size, const std::string& text) {
 
 extern "C" int plimsoll_appprof_start(const plimsoll_appprof_options* options, char* error,
                                       size_t error_size) {
-  using namespace plimsoll::appprof;
+  namespace appprof = plimsoll::appprof;
   try {
-    const std::string why = start_agent(settings_of(known_options(options)));
-    copy_to(error, error_size, why);
+    const std::string why = appprof::start_agent(appprof::settings_of(appprof::known_options(options)));
+    appprof::copy_to(error, error_size, why);
     return why.empty() ? 0 : -1;
   } catch (const std::exception&) {
-    copy_to(error, error_size, "no memory");
+    appprof::copy_to(error, error_size, "no memory");
     return -1;
   }
 }
@@ -71,7 +71,7 @@ extern "C" int plimsoll_appprof_start(const plimsoll_appprof_options* options, c
 extern "C" void plimsoll_appprof_stop(void) {
   try {
     plimsoll::appprof::stop_agent();
-  } catch (const std::exception&) {  // a thread that cannot be waited for: nothing to be done about it
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a thread that cannot be waited for
   }
 }
 

@@ -21,7 +21,7 @@ struct Endpoints::Route {
 
 const std::vector<Endpoints::Route>& Endpoints::routes() {
   using E = Endpoints;
-  static const auto* kRoutes = new std::vector<Route>{
+  static const auto* made_routes = new std::vector<Route>{
       {"/debug/pprof/heap", &E::heap, "heap in use, sampled (debug=1: tcmalloc's text)"},
       {"/debug/pprof/allocs", &E::allocations,
        "allocations since the start, sampled; seconds=N: of the next N seconds"},
@@ -44,7 +44,7 @@ const std::vector<Endpoints::Route>& Endpoints::routes() {
       {"/debug/pprof/", &E::index, "this page", false},
       {"/pprof/", &E::index, "this page", false},
   };
-  return *kRoutes;
+  return *made_routes;
 }
 
 Endpoints::Endpoints(Settings settings)
@@ -124,8 +124,8 @@ Profile Endpoints::taken(Profile (*take)()) const {
 }
 
 Response Endpoints::pprof(Profile profile, const std::string& name, bool is_of_allocator) const {
-  const std::lock_guard lock(mutex_);
   const CodeMap code = CodeMap::read();
+  const std::lock_guard lock(mutex_);
   if (is_of_allocator) {
     drop_allocator_frames(profile, code);
   }
@@ -170,7 +170,6 @@ Response Endpoints::heap(const Request& request, const RequestTime& time) {
 
 Response Endpoints::heap_legacy(const Request&, const RequestTime&) {
   const std::string why = why_no_heap();
-  const std::lock_guard lock(mutex_);
   return why.empty() ? plain_text(heap_text()) : failed(501, why);
 }
 
@@ -192,7 +191,6 @@ Response Endpoints::growth(const Request& request, const RequestTime& time) {
 }
 
 Response Endpoints::growth_legacy(const Request&, const RequestTime&) {
-  const std::lock_guard lock(mutex_);
   return is_tcmalloc() ? plain_text(growth_text()) : failed(501, why_no_heap());
 }
 

@@ -174,7 +174,7 @@ void HttpServer::close_in_child() noexcept {
   }
   ::close(socket_.descriptor);
   ::close(stop_event_);
-  for (std::atomic<int>& connection : connections_) {
+  for (const std::atomic<int>& connection : connections_) {
     if (const int descriptor = connection.load(); descriptor >= 0) {
       ::close(descriptor);
     }
@@ -202,7 +202,7 @@ void* HttpServer::run_connection(void* argument) {
   server->enter_thread(slot);
   try {
     server->serve(server->connections_[slot].load());
-  } catch (const std::exception&) {  // memory is short, also for saying so
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): memory is short, also for saying so
   }
   server->threads_[slot].store(0);
   server->end_connection(slot);
@@ -264,7 +264,7 @@ void HttpServer::start_connection(int connection) {
   }
   pthread_t thread{};
   if (start_thread(&run_connection, argument.get(), thread)) {
-    argument.release();
+    static_cast<void>(argument.release());
     ::pthread_detach(thread);
   } else {
     end_connection(slot);

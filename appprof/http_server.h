@@ -79,7 +79,7 @@ class HttpServer {
   Response answer(int connection);
   void enter_thread(size_t place);
   static void* run_acceptor(void* self);
-  static void* run_connection(void* connection);
+  static void* run_connection(void* argument);
 
   const std::string token_;
   const uint32_t connections_per_minute_;

@@ -99,7 +99,20 @@ bool are_lock_calls_ours() noexcept {
 
 }  // namespace plimsoll::appprof
 
-using namespace plimsoll::appprof;
+using plimsoll::appprof::call_real;
+using plimsoll::appprof::g_mutex_clocklock;
+using plimsoll::appprof::g_mutex_lock;
+using plimsoll::appprof::g_mutex_timedlock;
+using plimsoll::appprof::g_mutex_trylock;
+using plimsoll::appprof::g_rwlock_clockrdlock;
+using plimsoll::appprof::g_rwlock_clockwrlock;
+using plimsoll::appprof::g_rwlock_rdlock;
+using plimsoll::appprof::g_rwlock_timedrdlock;
+using plimsoll::appprof::g_rwlock_timedwrlock;
+using plimsoll::appprof::g_rwlock_tryrdlock;
+using plimsoll::appprof::g_rwlock_trywrlock;
+using plimsoll::appprof::g_rwlock_wrlock;
+using plimsoll::appprof::timed;
 
 #define APPPROF_REPLACES extern "C" __attribute__((visibility("default"), noinline))
 
@@ -108,15 +121,15 @@ APPPROF_REPLACES int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
                [=] { return call_real(g_mutex_lock, mutex); }, __builtin_return_address(0));
 }
 
-APPPROF_REPLACES int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) noexcept {
+APPPROF_REPLACES int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* abstime) noexcept {
   return timed([=] { return call_real(g_mutex_trylock, mutex); },
-               [=] { return call_real(g_mutex_timedlock, mutex, until); }, __builtin_return_address(0));
+               [=] { return call_real(g_mutex_timedlock, mutex, abstime); }, __builtin_return_address(0));
 }
 
-APPPROF_REPLACES int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
-                                             const timespec* until) noexcept {
+APPPROF_REPLACES int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clockid,
+                                             const timespec* abstime) noexcept {
   return timed([=] { return call_real(g_mutex_trylock, mutex); },
-               [=] { return call_real(g_mutex_clocklock, mutex, clock, until); },
+               [=] { return call_real(g_mutex_clocklock, mutex, clockid, abstime); },
                __builtin_return_address(0));
 }
 
@@ -130,26 +143,26 @@ APPPROF_REPLACES int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
                [=] { return call_real(g_rwlock_wrlock, lock); }, __builtin_return_address(0));
 }
 
-APPPROF_REPLACES int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* until) noexcept {
+APPPROF_REPLACES int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* abstime) noexcept {
   return timed([=] { return call_real(g_rwlock_tryrdlock, lock); },
-               [=] { return call_real(g_rwlock_timedrdlock, lock, until); }, __builtin_return_address(0));
+               [=] { return call_real(g_rwlock_timedrdlock, lock, abstime); }, __builtin_return_address(0));
 }
 
-APPPROF_REPLACES int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* until) noexcept {
+APPPROF_REPLACES int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* abstime) noexcept {
   return timed([=] { return call_real(g_rwlock_trywrlock, lock); },
-               [=] { return call_real(g_rwlock_timedwrlock, lock, until); }, __builtin_return_address(0));
+               [=] { return call_real(g_rwlock_timedwrlock, lock, abstime); }, __builtin_return_address(0));
 }
 
-APPPROF_REPLACES int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
-                                                const timespec* until) noexcept {
+APPPROF_REPLACES int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clockid,
+                                                const timespec* abstime) noexcept {
   return timed([=] { return call_real(g_rwlock_tryrdlock, lock); },
-               [=] { return call_real(g_rwlock_clockrdlock, lock, clock, until); },
+               [=] { return call_real(g_rwlock_clockrdlock, lock, clockid, abstime); },
                __builtin_return_address(0));
 }
 
-APPPROF_REPLACES int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock,
-                                                const timespec* until) noexcept {
+APPPROF_REPLACES int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clockid,
+                                                const timespec* abstime) noexcept {
   return timed([=] { return call_real(g_rwlock_trywrlock, lock); },
-               [=] { return call_real(g_rwlock_clockwrlock, lock, clock, until); },
+               [=] { return call_real(g_rwlock_clockwrlock, lock, clockid, abstime); },
                __builtin_return_address(0));
 }

@@ -37,6 +37,7 @@ int add_object(dl_phdr_info* info, size_t, void* argument) {
     // Notes outside of what is loaded have no memory.
     if (segment.p_type == PT_NOTE && object.bias + segment.p_vaddr >= object.begin &&
         object.bias + segment.p_vaddr + segment.p_memsz <= object.end && object.build_id.empty()) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells addresses as numbers
       object.build_id = build_id_of_notes(reinterpret_cast<const void*>(object.bias + segment.p_vaddr),
                                           segment.p_memsz, segment.p_align);
     }

@@ -20,7 +20,7 @@ namespace {
       const std::string line = "libplimsoll_appprof: " + why + "\n";
       [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
     }
-  } catch (const std::exception&) {  // memory is short: the program runs without
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): short of memory, it runs without
   }
 }
 

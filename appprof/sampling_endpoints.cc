@@ -130,8 +130,9 @@ Response Endpoints::symbol(const Request& request, const RequestTime&) {
   for (std::string word; addresses.size() < kMaxAddresses && std::getline(words, word, '+');) {
     addresses.push_back(std::strtoull(word.c_str(), nullptr, 16));
   }
+  const CodeMap code = CodeMap::read();
   const std::lock_guard lock(mutex_);
-  const std::vector<std::string> names = names_of(CodeMap::read(), addresses);
+  const std::vector<std::string> names = names_of(code, addresses);
   std::ostringstream text;
   for (size_t i = 0; i < names.size() && text.tellp() < kMaxSymbolBytes; ++i) {
     if (!names[i].empty()) {

@@ -25,11 +25,15 @@ int appprof_get_stack_trace(void** result, int max_depth, int skip) noexcept {
   const size_t depth =
       take_stack(frames, kMaxFrames, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
   int kept = 0;
+  const auto add = [&](uintptr_t frame) {
+    result[kept++] =
+        reinterpret_cast<void*>(frame);  // NOLINT(performance-no-int-to-ptr): as gperftools keeps them
+  };
   for (size_t i = skipped; i < depth && kept < max_depth; ++i) {
-    result[kept++] = reinterpret_cast<void*>(frames[i]);
+    add(frames[i]);
   }
   if (const uint32_t labels = current_labels(); labels != 0 && kept > 0 && kept < max_depth) {
-    result[kept++] = reinterpret_cast<void*>(frame_of_labels(labels));
+    add(frame_of_labels(labels));
   }
   return kept;
 }

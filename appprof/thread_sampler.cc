@@ -100,6 +100,7 @@ Asked ask(pid_t thread, Sample& sample) {
   info.si_code = SI_QUEUE;
   info.si_pid = ::getpid();
   info.si_uid = ::getuid();
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a number, not an address
   info.si_value.sival_ptr = reinterpret_cast<void*>(uintptr_t{number});
   if (::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread, g_signal.load(), &info) != 0) {
     return errno == ESRCH ? Asked::kGone : Asked::kNoAnswer;
@@ -143,7 +144,7 @@ std::vector<pid_t> thread_ids(const ThreadSamplerOptions& options) {
     if (entry == nullptr) {
       break;
     }
-    const pid_t id = std::atoi(entry->d_name);
+    const pid_t id = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
     if (id > 0 && !(options.is_own && options.is_own(id))) {
       ids.push_back(id);
     }
