@@ -64,7 +64,7 @@ class Walk {
   }
 
   Result<ParseCost> run(const Descriptor& type) {
-    const bool is_whole = add_message(&type, 0, End::kLimit) && stream_.ConsumedEntireMessage();
+    const bool is_whole = add_message(&type, 0, kNoGroup);
     if (cost_ > max_bytes_) {
       return fail(ErrorCode::kTooLarge, "the message takes over {} bytes of memory", max_bytes_);
     }
@@ -74,31 +74,36 @@ class Walk {
   }
 
  private:
-  enum class End : uint8_t { kLimit, kGroup };
+  static constexpr int kNoGroup = 0;  // no field has that number
 
-  // False where it is malformed, or over the bound. Up to the end of the stream's limit, or of the group. `type` null: unknown.
-  bool add_message(const Descriptor* type, int depth, End end) {
+  // False where it is malformed, or over the bound. Up to the end of the group of that number, or of the stream's limit. `type` null: unknown.
+  // What is refused here Protobuf must not meet: it would stop elsewhere than without_unknown_fields() does.
+  bool add_message(const Descriptor* type, int depth, int group) {
     if (depth > kMaxNested) {
       return false;
     }
     while (const uint32_t tag = stream_.ReadTag()) {
-      if (WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_END_GROUP) {
-        return end == End::kGroup;
-      }
       const int number = WireFormatLite::GetTagFieldNumber(tag);
+      if (number == 0) {
+        return false;
+      }
+      if (WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_END_GROUP) {
+        return number == group;
+      }
       const FieldDescriptor* const field = type == nullptr ? nullptr : type->FindFieldByNumber(number);
       if (!add_field(field, tag, depth) || cost_ > max_bytes_) {
         return false;
       }
     }
-    return end == End::kLimit;
+    // A tag of 0 is no end.
+    return group == kNoGroup && stream_.ConsumedEntireMessage();
   }
 
   bool add_field(const FieldDescriptor* field, uint32_t tag, int depth) {
     if (!is_known(field, tag)) {
       has_unknown_fields_ = true;
       return WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_START_GROUP
-                 ? add_message(nullptr, depth + 1, End::kGroup)
+                 ? add_message(nullptr, depth + 1, WireFormatLite::GetTagFieldNumber(tag))
                  : WireFormatLite::SkipField(&stream_, tag);
     }
     if (WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
@@ -110,15 +115,14 @@ class Walk {
 
   bool add_delimited(const FieldDescriptor& field, int depth) {
     uint32_t size = 0;
-    if (!stream_.ReadVarint32(&size) ||
-        size > message_.size() - static_cast<size_t>(stream_.CurrentPosition())) {
+    if (!stream_.ReadVarint32(&size) || size > bytes_left(stream_, message_)) {
       return false;
     }
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       cost_ += size_of(*field.message_type()) + kAllocation + kPlaceInList;
       const auto outer = stream_.PushLimit(static_cast<int>(size));
       const bool is_whole =
-          add_message(field.message_type(), depth + 1, End::kLimit) && stream_.BytesUntilLimit() == 0;
+          add_message(field.message_type(), depth + 1, kNoGroup) && stream_.BytesUntilLimit() == 0;
       stream_.PopLimit(outer);
       return is_whole;
     }

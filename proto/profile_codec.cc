@@ -134,7 +134,7 @@ Result<bool> check_message(Bytes message, const ProfileLimits& limits, const Res
   if (!cost) {
     return with_field(propagate(cost, "the profile"), "body");
   }
-  const uint64_t copied_bytes = cost->has_unknown_fields ? message.size() : 0;
+  const uint64_t copied_bytes = cost->has_unknown_fields ? kCopies * message.size() : 0;
   const Status reserved = reserve ? reserve(cost->bytes + copied_bytes) : Status();
   return reserved ? Result<bool>(cost->has_unknown_fields) : propagate(reserved);
 }
@@ -229,7 +229,10 @@ Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits, const Rese
     return propagate(has_unknown_fields);
   }
   if (*has_unknown_fields) {
-    *message = without_unknown_fields(as_bytes(*message), *RawProfile::descriptor());
+    message = without_unknown_fields(as_bytes(*message), *RawProfile::descriptor());
+    if (!message) {
+      return with_field(propagate(message), "body");
+    }
   }
   RawProfile profile;
   if (!profile.ParseFromString(*message)) {
