@@ -104,7 +104,7 @@ bool parse(const std::string& text, Map& map) {
 double length(const Map& map, const Road& road) {
   const Place& from = map.places[road.from];
   const Place& to = map.places[road.to];
-  return bg::length(Segment(Point(from.x, from.y), Point(to.x, to.y))) + road.toll / 10;
+  return static_cast<double>(bg::length(Segment(Point(from.x, from.y), Point(to.x, to.y)))) + road.toll / 10;
 }
 
 // Ways from one place, to those that are nearest to some points.
