@@ -164,7 +164,7 @@ TEST_P(RecordedBranches, AreThoseOfPerfScriptFunctionByFunction) {
     }
   }
   EXPECT_EQ(ours.size(), of_perf.size());
-  EXPECT_GT(all, 10'000);
+  EXPECT_GT(all, 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(BinaryCountsCorpus, RecordedBranches,
