@@ -17,18 +17,23 @@
 #include "base/hex.h"
 #include "base/stop_scope.h"
 #include "base/time.h"
+#include "base/version.h"
 #include "elf/build_id.h"
 #include "query/fdo/counts/count_binary.h"
 #include "query/registry/view.h"
 #include "query/selection/parameters.h"
 #include "query/selection/sides.h"
 #include "server/server_sources.h"
+#include "symbolizer/process/messages.h"
 
 namespace plimsoll::server {
 namespace {
 
 using fdo::ProfileFormat;
 using fdo::Usefulness;
+
+// Each costs passes over all rows, and a place in the request to the process.
+constexpr size_t kMaxOlder = 8;
 
 // What a request asks for.
 struct ProfileQuestion {
@@ -58,6 +63,12 @@ query::Parameter word_parameter(std::string_view name, std::map<std::string, Val
           }};
 }
 
+Status too_many_older() {
+  return with_field(with_hint(fail(ErrorCode::kInvalid, "more than {} older builds", kMaxOlder),
+                              "samples of builds long ago count little: give the newest"),
+                    "older");
+}
+
 Result<ProfileQuestion> parse_question(const query::Parameters& parameters) {
   ProfileQuestion question;
   enum class Form { kText, kBinary, kGcov, kReport };
@@ -66,7 +77,8 @@ Result<ProfileQuestion> parse_question(const query::Parameters& parameters) {
                                       {"older",
                                        [&question](const std::string& text) {
                                          question.older.push_back(text);
-                                         return Status();
+                                         return question.older.size() <= kMaxOlder ? Status()
+                                                                                   : too_many_older();
                                        }},
                                       word_parameter<Form>("format",
                                                            {{"binary", Form::kBinary},
@@ -117,18 +129,73 @@ std::vector<std::string> paths_of(const query::Snapshot& snapshot, const std::st
   return {paths.begin(), paths.end()};
 }
 
-// Of what the answer is made from: its rows, without what else is known of the fleet meanwhile.
-std::string entity_tag(const std::vector<fdo::ProfileOrder::Build>& builds, const ProfileQuestion& question) {
-  std::string text = fmt::format("{} {} {}\n", static_cast<int>(question.format), question.wants_report,
-                                 static_cast<int>(question.min_quality));
-  for (const fdo::ProfileOrder::Build& build : builds) {
-    query::Table rows = build.counts;
-    rows.coverage = {};
-    rows.notes.clear();
-    text += query::to_json(rows);
+// In bytes; the longest, where perf has cut it in some profiles. Of all binaries that the store knows, sampled or not; empty for none.
+std::string known_build(const query::Snapshot& snapshot, const std::string& wanted) {
+  std::string known;
+  const auto& binaries = snapshot.dictionaries.binaries;
+  for (uint32_t id = 1; id < binaries.size(); ++id) {
+    const std::string& identity = binaries[id].identity;
+    if (binaries[id].identity_kind != wire::GNU_BUILD_ID || identity.size() <= known.size()) {
+      continue;
+    }
+    const std::string text = to_hex(identity);
+    if (text.starts_with(wanted) || (identity.size() == elf::kCutBuildIdBytes && wanted.starts_with(text))) {
+      known = identity;
+    }
   }
-  return fmt::format("\"{:016x}\"", checksum64(as_bytes(text)));
+  return known;
 }
+
+// Builds of one profile, and a tag of what the answer is made from. A part at a time: the text of a build can be large.
+class BuildList {
+ public:
+  explicit BuildList(const ProfileQuestion& question)
+      : wants_report_(question.wants_report),
+        tagged_(fmt::format("{} {} {} {}\n", version(), static_cast<int>(question.format),
+                            question.wants_report, static_cast<int>(question.min_quality))) {}
+
+  Status add(fdo::ProfileOrder::Build build) {
+    if (std::ranges::any_of(
+            builds_, [&](const auto& other) { return other.files.identity == build.files.identity; })) {
+      return with_hint(with_field(fail(ErrorCode::kInvalid, "the build ID {} is given twice",
+                                       to_hex(build.files.identity)),
+                                  "older"),
+                       "name each other build of the program once; build_id has the newest");
+    }
+    const std::string text = tagged_text(build.counts);
+    bytes_ += text.size();
+    if (bytes_ > symbolizer::kMaxRequestBytes) {
+      return with_hint(fail(ErrorCode::kTooLarge, "the counts of {} builds take more than {} bytes",
+                            builds_.size() + 1, symbolizer::kMaxRequestBytes),
+                       "ask for a shorter time, or for fewer older builds");
+    }
+    tagged_ += fmt::format("{:016x}\n", checksum64(as_bytes(text)));
+    builds_.push_back(std::move(build));
+    return {};
+  }
+
+  const std::vector<fdo::ProfileOrder::Build>& builds() const { return builds_; }
+  std::string entity_tag() const { return fmt::format("\"{:016x}\"", checksum64(as_bytes(tagged_))); }
+
+ private:
+  // Profiles come from rows alone. What else is known of the fleet, which changes meanwhile, is in reports.
+  std::string tagged_text(query::Table& counts) const {
+    if (wants_report_) {
+      return query::to_json(counts);
+    }
+    query::Coverage coverage = std::exchange(counts.coverage, {});
+    std::vector<std::string> notes = std::exchange(counts.notes, {});
+    std::string text = query::to_json(counts);
+    counts.coverage = std::move(coverage);
+    counts.notes = std::move(notes);
+    return text;
+  }
+
+  const bool wants_report_;
+  std::string tagged_;
+  size_t bytes_ = 0;
+  std::vector<fdo::ProfileOrder::Build> builds_;
+};
 
 // A list of tags, or "*"; weak tags are as good for a GET (RFC 9110, 13.1.2).
 bool matches(std::string_view if_none_match, std::string_view tag) {
@@ -146,6 +213,17 @@ Error without_reasons(Error error, const http::Caller& caller) {
   } else {
     error.hint.resize(line_end);
     error.hint += "; a token of role admin gets the reasons";
+  }
+  return error;
+}
+
+// Which binaries the fleet runs is for those who may ask the other views, too.
+Error without_binaries(Error error, const http::Caller& caller) {
+  if (!http::permits(caller.role, http::Right::kRead) &&
+      (error.code == ErrorCode::kNotFound || error.field == "build_id")) {
+    error.hint =
+        "readelf -n FILE prints the build ID of a binary; a token of role read sees which ones have samples "
+        "(plimsoll fdo-counts)";
   }
   return error;
 }
@@ -173,21 +251,21 @@ class ProfileMaker {
     if (!question) {
       return propagate(question);
     }
-    // Counting takes all of the store's rows, too: one at a time.
+    const auto list = builds_of(*question, request.caller);
+    if (!list) {
+      return propagate(list);
+    }
+    // Before anything is made: who asks whether there is something new need not wait for another's profile.
+    const std::string tag = list->entity_tag();
+    if (matches(request.header("If-None-Match"), tag)) {
+      return http::Response{.status = 304, .headers = {{"ETag", tag}}};
+    }
     const std::unique_lock one(making_, std::try_to_lock);
     if (!one.owns_lock()) {
       return with_hint(fail(ErrorCode::kUnavailable, "another compiler profile is being made"),
                        "wait, and ask again");
     }
-    const auto builds = builds_of(*question);
-    if (!builds) {
-      return propagate(builds);
-    }
-    const std::string tag = entity_tag(*builds, *question);
-    if (matches(request.header("If-None-Match"), tag)) {
-      return http::Response{.status = 304, .headers = {{"ETag", tag}}};
-    }
-    auto made = make(*builds, *question, check);
+    auto made = make(list->builds(), *question, check);
     if (!made) {
       return propagate(made);
     }
@@ -201,28 +279,28 @@ class ProfileMaker {
                     {"Plimsoll-Profile-Quality", std::string(fdo::name_of(made->usefulness))}}};
   }
 
-  Result<std::vector<fdo::ProfileOrder::Build>> builds_of(const ProfileQuestion& question) {
+  Result<BuildList> builds_of(const ProfileQuestion& question, const http::Caller& caller) {
     const int64_t now_ns = wall_now_ns();
     const auto snapshot = sources_.snapshot(query::times_of(question.filters, now_ns));
     if (!snapshot) {
       return propagate(snapshot);
     }
-    std::vector<fdo::ProfileOrder::Build> builds;
+    BuildList list(question);
     std::vector<std::string> wanted{question.build_id};
     wanted.insert(wanted.end(), question.older.begin(), question.older.end());
     for (const std::string& build_id : wanted) {
-      query::Question counts{.parameters = question.filters, .now_ns = now_ns};
-      counts.parameters.emplace_back("build_id", build_id);
-      auto answer = counts_view_->answer(counts, sources_);
-      if (!answer) {
-        // An older build may have run too long ago.
-        if (!builds.empty() && answer.error().code == ErrorCode::kNotFound) {
-          continue;
-        }
-        return propagate(answer);
+      const bool is_older = !list.builds().empty();
+      auto counts = counts_of(question, build_id, now_ns);
+      // An older build may have run too long ago: the report says so. One that never ran is a mistake.
+      if (is_older && !counts && counts.error().code == ErrorCode::kNotFound) {
+        counts = without_samples(**snapshot, build_id, counts.error());
       }
-      auto& table = std::get<query::Table>(*answer);
-      const auto read = fdo::counts_from(table);
+      if (!counts) {
+        Error error = without_binaries(counts.error(), caller);
+        return std::unexpected(is_older && error.field == "build_id" ? with_name(std::move(error), "older")
+                                                                     : std::move(error));
+      }
+      const auto read = fdo::counts_from(*counts);
       if (!read) {
         return propagate(read);
       }
@@ -230,13 +308,41 @@ class ProfileMaker {
       if (!identity) {
         return fail(ErrorCode::kCorrupt, "the store has the build ID \"{}\"", read->build_id);
       }
-      builds.push_back({.counts = std::move(table),
-                        .files = {.identity_kind = wire::GNU_BUILD_ID,
-                                  .identity = *identity,
-                                  .paths = paths_of(**snapshot, *identity),
-                                  .roots = settings_.roots}});
+      if (auto added = list.add({.counts = std::move(*counts),
+                                 .files = {.identity_kind = wire::GNU_BUILD_ID,
+                                           .identity = *identity,
+                                           .paths = paths_of(**snapshot, *identity),
+                                           .roots = settings_.roots}});
+          !added) {
+        return propagate(added);
+      }
     }
-    return builds;
+    return list;
+  }
+
+  Result<query::Table> counts_of(const ProfileQuestion& question, const std::string& build_id,
+                                 int64_t now_ns) {
+    query::Question counts{.parameters = question.filters, .now_ns = now_ns};
+    counts.parameters.emplace_back("build_id", build_id);
+    auto answer = counts_view_->answer(counts, sources_);
+    return answer ? std::get<query::Table>(std::move(*answer)) : Result<query::Table>(propagate(answer));
+  }
+
+  // `error`: that there are none.
+  static Result<query::Table> without_samples(const query::Snapshot& snapshot, const std::string& build_id,
+                                              const Error& error) {
+    const std::string known = known_build(snapshot, fdo::lower_hex(build_id));
+    if (known.empty()) {
+      return std::unexpected(with_name(error, "build_id"));
+    }
+    fdo::BinaryCounts none;
+    none.build_id = to_hex(known);
+    return fdo::counts_table(none);
+  }
+
+  static Error with_name(Error error, const char* field) {
+    error.field = field;
+    return error;
   }
 
   // The child ends with the request.

@@ -22,9 +22,9 @@ struct ProfileSettings {
   std::chrono::milliseconds max_time{0};  // for a request; 0: there is none
 };
 
-// GET /api/v1/fdo/autofdo?build_id=ID: the profile, with an ETag; If-None-Match gets 304 while samples and parameters are the same.
-// format=report gets the report instead. One at a time is made: others get 503 meanwhile. Borrows the cache. docs/fdo.md has the
-// parameters.
+// GET /api/v1/fdo/autofdo?build_id=ID: the profile, with an ETag; If-None-Match gets 304 while samples, parameters and
+// this program are the same, also while another profile is made. format=report gets the report instead. One at a time is made: others get
+// 503 meanwhile. Borrows the cache. docs/fdo.md has the parameters.
 std::vector<http::Route> profile_routes(query::SnapshotCache& snapshots, const QueryHooks& hooks,
                                         const ProfileSettings& settings);
 

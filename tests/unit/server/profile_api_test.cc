@@ -24,6 +24,7 @@ using ::testing::Not;
 
 const std::string kId = "\x4f\x5a\x11\x22\x33\x44\x55\x66";
 const std::string kOlderId = "\x5f\x5a\x11\x22\x33\x44\x55\x66";
+const std::string kUnsampledId = "\x6f\x5a\x11\x22\x33\x44\x55\x66";
 
 class ProfileApi : public ::testing::Test {
  protected:
@@ -32,12 +33,13 @@ class ProfileApi : public ::testing::Test {
     says("profile bytes", R"({"usefulness": "good"})");
   }
 
-  void add_profile(uint64_t seed, const std::string& build_id) {
+  void add_profile(uint64_t seed, const std::string& build_id, const std::string& machine = "m1") {
     wire::Binary binary;
     binary.set_identity_kind(wire::GNU_BUILD_ID);
     binary.set_identity(build_id);
     binary.set_path("/srv/search");
-    wire::RawProfile profile = query::make_profile({.seed = seed, .stacks = "main;work 1\n"});
+    wire::RawProfile profile =
+        query::make_profile({.seed = seed, .machine = machine, .stacks = "main;work 1\n"});
     query::add_sample(profile, binary, wire::ELF, 0x1136, 3);
     fleet_.add(profile);
   }
@@ -143,12 +145,51 @@ TEST_F(ProfileApi, SaysNotModifiedWithoutMakingItAgain) {
   EXPECT_EQ(starts(), 4);
 }
 
-TEST_F(ProfileApi, AddsOlderBuildsThatHaveSamples) {
+TEST_F(ProfileApi, TagsReportsByAllThatIsInThem) {
+  const auto tag_of = [this](const std::string& format) {
+    return std::string(get({{"build_id", "4f5a"}, {"format", format}}).header("ETag"));
+  };
+  const std::string profile = tag_of("binary");
+  const std::string report = tag_of("report");
+  // More of the fleet is covered, with the same samples of the binary.
+  fleet_.add(
+      query::make_profile({.seed = 9, .machine = "idle", .process = "other", .stacks = "main;other 5\n"}));
+  EXPECT_EQ(tag_of("binary"), profile);
+  EXPECT_NE(tag_of("report"), report);
+}
+
+TEST_F(ProfileApi, AddsOlderBuilds) {
   add_profile(2, kOlderId);
-  ASSERT_EQ(get({{"build_id", "4f5a"}, {"older", "5f5a"}, {"older", "0123"}}).status, 200);
-  const wire::ProfileRequest asked = request();
+  ASSERT_EQ(get({{"build_id", "4f5a"}, {"older", "5F5A"}}).status, 200);
+  wire::ProfileRequest asked = request();
   ASSERT_EQ(asked.builds_size(), 2);
   EXPECT_EQ(asked.builds(1).files().identity(), kOlderId);
+  EXPECT_THAT(asked.builds(1).counts(), HasSubstr("0x1136"));
+  // Known, and without samples in the selection: the report is to say so.
+  add_profile(3, kUnsampledId, "m2");
+  ASSERT_EQ(get({{"build_id", "4f5a"}, {"older", "6f5a"}, {"where", "machine=m1"}}).status, 200);
+  asked = request();
+  ASSERT_EQ(asked.builds_size(), 2);
+  EXPECT_EQ(asked.builds(1).files().identity(), kUnsampledId);
+  EXPECT_THAT(asked.builds(1).counts(), Not(HasSubstr("0x1136")));
+}
+
+TEST_F(ProfileApi, RefusesOlderBuildsThatAreMistakes) {
+  add_profile(2, kOlderId);
+  const auto refused = [this](http::Fields query) {
+    query.emplace_back("build_id", "4f5a");
+    const http::Response response = get(std::move(query));
+    EXPECT_THAT(response.body, HasSubstr(R"("field":"older")"));
+    return response;
+  };
+  for (const char* twice : {"4f5a", "4F", "4f5a112233445566"}) {
+    EXPECT_EQ(refused({{"older", twice}}).status, 400) << twice;
+  }
+  EXPECT_THAT(refused({{"older", "5f5a"}, {"older", "5f"}}).body, HasSubstr("is given twice"));
+  EXPECT_EQ(refused({{"older", "0123"}}).status, 404);
+  EXPECT_EQ(refused({{"older", "xyz"}}).status, 400);
+  EXPECT_THAT(refused(http::Fields(9, {"older", "5f5a"})).body, HasSubstr("more than 8 older builds"));
+  EXPECT_EQ(starts(), 0);
 }
 
 TEST_F(ProfileApi, RefusesWhatItDoesNotUnderstand) {
@@ -157,9 +198,14 @@ TEST_F(ProfileApi, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(get({{"build_id", "4f5a"}, {"format", "fdata"}}).body, HasSubstr("binary, gcov, report, text"));
   EXPECT_THAT(get({{"build_id", "4f5a"}, {"where", "nonsense"}}).body, HasSubstr("nonsense"));
   EXPECT_THAT(get({{"build", "4f5a"}}).body, HasSubstr("build_id"));
-  const http::Response unknown = get({{"build_id", "abcd"}});
+  const http::Response unknown = get({{"build_id", "abcd"}}, {}, http::Role::kAdmin);
   EXPECT_EQ(unknown.status, 404);
   EXPECT_THAT(unknown.body, AllOf(HasSubstr("no profile has samples"), HasSubstr("4f5a112233445566")));
+  for (const char* wrong : {"abcd", "no digits"}) {
+    EXPECT_THAT(get({{"build_id", wrong}}).body,
+                AllOf(HasSubstr("readelf"), Not(HasSubstr("4f5a112233445566"))))
+        << "a pipeline learns of no other binaries";
+  }
   EXPECT_EQ(starts(), 0);
 }
 
@@ -189,6 +235,7 @@ TEST_F(ProfileApi, SurvivesWhateverBecomesOfTheProcess) {
 
 TEST_F(ProfileApi, MakesOneAtATimeAndEndsWithItsClient) {
   ASSERT_EQ(::mkfifo((folder_ / "working").c_str(), 0600), 0);
+  const std::string tag(get({{"build_id", "4f5a"}}).header("ETag"));
   script_ = "echo yes > working; exec sleep 1000";
   const http::Route shared = route();
   std::atomic<bool> has_gone = false;
@@ -206,6 +253,8 @@ TEST_F(ProfileApi, MakesOneAtATimeAndEndsWithItsClient) {
   EXPECT_EQ(second.status, 503);
   EXPECT_THAT(second.body, HasSubstr("another compiler profile is being made"));
   EXPECT_NE(second.header("Retry-After"), "");
+  other.headers = {{"If-None-Match", tag}};
+  EXPECT_EQ(shared.handle(other).status, 304) << "nothing has to be made for it";
   has_gone = true;
   client.join();
   EXPECT_EQ(first.status, 503);
