@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "base/file.h"
-#include "base/time.h"
+#include "query/fdo/making/older_builds.h"
 #include "query/fdo/profile/llvm_text.h"
-#include "query/fdo/profile/profile_of.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -26,13 +25,10 @@ Result<std::map<std::string, std::string>> debug_files_of(const FdoAutofdoOption
   return files;
 }
 
-class OlderBuilds {
+class NamedBuilds {
  public:
-  OlderBuilds(const FdoAutofdoOptions& options, const FdoData& data, fdo::SampleProfile profile)
-      : options_(options),
-        data_(data),
-        shape_(*data.table()),
-        merge_(std::move(profile), data.counts.samples, shape_) {}
+  NamedBuilds(const FdoAutofdoOptions& options, const FdoData& data, fdo::SampleProfile profile)
+      : options_(options), data_(data), older_(measured(data), std::move(profile)) {}
 
   Result<FdoMerged> run() {
     const auto debug_files = debug_files_of(options_);
@@ -50,10 +46,14 @@ class OlderBuilds {
         return propagate(added, "for --older-profile {}", path);
       }
     }
-    return FdoMerged{merge_.profile(), std::move(builds_)};
+    return FdoMerged{older_.profile(), older_.builds()};
   }
 
  private:
+  static fdo::MeasuredBuild measured(const FdoData& data) {
+    return {data.binary.build_id, data.counts, data.program.execution, *data.table()};
+  }
+
   Status add_build(const std::string& path, const std::map<std::string, std::string>& debug_files) {
     const auto build_id = build_id_of(path);
     if (!build_id) {
@@ -74,18 +74,10 @@ class OlderBuilds {
       if (older.error().code != ErrorCode::kNotFound) {
         return propagate(older);
       }
-      builds_.push_back({.name = *build_id});
+      older_.add_without_samples(*build_id);
       return {};
     }
-    fdo::ProfileReport report;
-    const fdo::ProgramShape shape(*older->table());
-    const int64_t age_ns = data_.counts.mean_time_ns - older->counts.mean_time_ns;
-    builds_.push_back(
-        merge_.add({.name = *build_id,
-                    .profile = fdo::profile_of(older->program.execution.counts, *older->table(), report),
-                    .samples = older->counts.samples,
-                    .age_s = static_cast<double>(std::max<int64_t>(age_ns, 0)) / kNsPerSecond,
-                    .shape = &shape}));
+    older_.add(measured(*older));
     return {};
   }
 
@@ -99,16 +91,14 @@ class OlderBuilds {
       return with_hint(propagate(profile),
                        "give LLVM's text: llvm-profdata merge --sample --text makes it of a binary profile");
     }
-    builds_.push_back(merge_.add({.name = path, .profile = std::move(*profile)}));
+    older_.add(path, std::move(*profile));
     return {};
   }
 
   const FdoAutofdoOptions& options_;
   const FdoData& data_;
-  const fdo::ProgramShape shape_;
-  fdo::ProfileMerge merge_;
+  fdo::OlderBuilds older_;
   std::vector<std::string> seen_;  // build IDs
-  std::vector<fdo::MergedBuild> builds_;
 };
 
 }  // namespace
@@ -118,7 +108,7 @@ Result<FdoMerged> merge_older(const FdoAutofdoOptions& options, const FdoData& d
   if (options.older.empty() && options.older_profiles.empty()) {
     return FdoMerged{std::move(profile)};
   }
-  return OlderBuilds(options, data, std::move(profile)).run();
+  return NamedBuilds(options, data, std::move(profile)).run();
 }
 
 }  // namespace plimsoll::cli

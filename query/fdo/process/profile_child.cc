@@ -2,23 +2,20 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/byte_reader.h"
 #include "base/file.h"
 #include "base/hex.h"
-#include "base/time.h"
 #include "proto/symbol_table.pb.h"
 #include "query/fdo/counts/count_binary.h"
 #include "query/fdo/making/elf_checks.h"
+#include "query/fdo/making/older_builds.h"
 #include "query/fdo/making/profile_format.h"
 #include "query/fdo/making/program.h"
-#include "query/fdo/profile/older_build.h"
 #include "query/fdo/profile/profile_of.h"
 #include "query/fdo/quality/quality.h"
 #include "query/table/table.h"
@@ -67,34 +64,37 @@ class ProfileChild {
         !confined) {
       return confined;
     }
-    const auto newest = make_build(request_.builds(0));
+    auto counts = counts_in(request_.builds(0));
+    if (!counts) {
+      return propagate(counts);
+    }
+    const auto newest = make_build(request_.builds(0), std::move(*counts));
     if (!newest) {
       return propagate(newest);
     }
     MadeBuild& build = **newest;
     ProfileReport report;
-    auto merged = merge_older(build, profile_of(build.program.execution.counts, *build.symtab, report));
-    if (!merged) {
-      return propagate(merged);
+    OlderBuilds older(measured(build), profile_of(build.program.execution.counts, *build.symtab, report));
+    if (auto added = add_older(older); !added) {
+      return added;
     }
     const QualityReport quality = measure_quality({.counts = build.counts,
                                                    .execution = build.program.execution,
                                                    .code = build.program.code,
                                                    .symbols = &*build.symtab,
                                                    .profile = &report,
-                                                   .older = std::move(merged->builds),
+                                                   .older = older.builds(),
                                                    .binary = build.counts.path});
     if (auto checked = check_quality(quality, static_cast<Usefulness>(request_.min_quality())); !checked) {
       return checked;
     }
-    return reply(bytes_of(merged->profile, static_cast<ProfileFormat>(request_.format())), quality);
+    return reply(bytes_of(older.profile(), static_cast<ProfileFormat>(request_.format())), quality);
   }
 
  private:
-  struct Merged {
-    SampleProfile profile;
-    std::vector<MergedBuild> builds;
-  };
+  static MeasuredBuild measured(const MadeBuild& build) {
+    return {build.build_id, build.counts, build.program.execution, *build.symtab};
+  }
 
   void note_opened(uint64_t bytes) {
     opened_bytes_ += bytes;
@@ -108,11 +108,14 @@ class ProfileChild {
 
   static Result<BinaryCounts> counts_in(const wire::ProfileRequest::Build& asked) {
     const auto table = query::from_json(asked.counts());
-    return table ? counts_from(*table) : propagate(table);
+    auto counts = table ? counts_from(*table) : propagate(table);
+    return counts ? std::move(counts)
+                  : propagate(counts, "reading the counts of build {}", to_hex(asked.files().identity()));
   }
 
   Result<symbolizer::FoundFile> find_code(const symbolizer::TableQuery& files, const std::string& name) {
-    auto found = symbolizer::find_binary(files, [this](uint64_t bytes) { note_opened(bytes); });
+    // find_table() opens it once more: a file counts once for the CPU time that is granted.
+    auto found = symbolizer::find_binary(files, [](uint64_t /*bytes*/) {});
     if (!found) {
       return propagate(found);
     }
@@ -131,18 +134,15 @@ class ProfileChild {
   }
 
   // In its place: the symbol table borrows the bytes beside it.
-  Result<std::unique_ptr<MadeBuild>> make_build(const wire::ProfileRequest::Build& asked) {
+  Result<std::unique_ptr<MadeBuild>> make_build(const wire::ProfileRequest::Build& asked,
+                                                BinaryCounts counts) {
     const symbolizer::TableQuery files = symbolizer::query_of(asked.files());
     const std::string name = "build " + to_hex(files.identity);
-    auto counts = counts_in(asked);
-    if (!counts) {
-      return propagate(counts, "reading the counts of {}", name);
-    }
     auto file = find_code(files, name);
     if (!file) {
       return propagate(file);
     }
-    if (auto checked = check_build_id(*counts, to_hex(file->elf.build_id())); !checked) {
+    if (auto checked = check_build_id(counts, to_hex(file->elf.build_id())); !checked) {
       return propagate(checked);
     }
     auto lines = symbolizer::find_table(files, [this](uint64_t bytes) { note_opened(bytes); });
@@ -150,7 +150,7 @@ class ProfileChild {
       return propagate(lines);
     }
     auto build = std::make_unique<MadeBuild>(MadeBuild{.build_id = to_hex(file->elf.build_id()),
-                                                       .counts = std::move(*counts),
+                                                       .counts = std::move(counts),
                                                        .file = std::move(*file),
                                                        .lines = std::move(*lines),
                                                        .symtab = std::nullopt,
@@ -175,30 +175,24 @@ class ProfileChild {
     return build;
   }
 
-  Result<Merged> merge_older(const MadeBuild& newest, SampleProfile profile) {
-    if (request_.builds_size() == 1) {
-      return Merged{std::move(profile), {}};
-    }
-    const ProgramShape shape(*newest.symtab);
-    ProfileMerge merge(std::move(profile), newest.counts.samples, shape);
-    std::vector<MergedBuild> builds;
+  Status add_older(OlderBuilds& older) {
     for (int i = 1; i < request_.builds_size(); ++i) {
-      const auto made = make_build(request_.builds(i));
+      auto counts = counts_in(request_.builds(i));
+      if (!counts) {
+        return propagate(counts);
+      }
+      // Its files may be gone, too.
+      if (counts->samples <= 0 && counts->branches.empty()) {
+        older.add_without_samples(counts->build_id);
+        continue;
+      }
+      const auto made = make_build(request_.builds(i), std::move(*counts));
       if (!made) {
         return propagate(made);
       }
-      const MadeBuild& older = **made;
-      const ProgramShape older_shape(*older.symtab);
-      const int64_t age_ns = newest.counts.mean_time_ns - older.counts.mean_time_ns;
-      ProfileReport report;
-      builds.push_back(
-          merge.add({.name = older.build_id,
-                     .profile = profile_of(older.program.execution.counts, *older.symtab, report),
-                     .samples = older.counts.samples,
-                     .age_s = static_cast<double>(std::max<int64_t>(age_ns, 0)) / kNsPerSecond,
-                     .shape = &older_shape}));
+      older.add(measured(**made));
     }
-    return Merged{merge.profile(), std::move(builds)};
+    return {};
   }
 
   static Status reply(const std::string& bytes, const QualityReport& quality) {

@@ -136,7 +136,7 @@ class Carrier {
     // In bytes of code or in lines: as much of it as of the counts.
     const auto before = static_cast<double>(body_total(from));
     const double kept = before > 0 ? static_cast<double>(body_total(carried)) / before : 1;
-    carried.total = static_cast<uint64_t>(std::llround(static_cast<double>(from.total) * kept));
+    carried.total = saturating_round(static_cast<double>(from.total) * kept);
     carried.head = from.head;
     merge_function(into, carried);
   }

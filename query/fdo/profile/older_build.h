@@ -18,7 +18,7 @@ namespace plimsoll::fdo {
 struct OlderBuild {
   std::string name;  // build ID or file, for the report
   SampleProfile profile;
-  double samples = 0;                   // behind it; 0: unknown, as many as the newer build has
+  double samples = 0;                   // samples_behind() it; 0: unknown, as many as the newer build has
   double age_s = 0;                     // older than the newer build's samples
   const ProgramShape* shape = nullptr;  // null: unknown; then lines count as they stand
 };
@@ -55,6 +55,7 @@ struct MergedBuild {
   double carried_share = 0;  // of its counts
   uint64_t functions = 0;    // carried over, with code of their own
   std::vector<StaleFunction> stale = {};
+  bool has_other_basis = false;  // one of the two goes by branch records: it was not merged
 
   // What the profile gained, in samples of the newer build.
   double weighted_samples() const { return samples * weight * carried_share; }

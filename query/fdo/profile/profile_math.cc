@@ -18,11 +18,8 @@ uint64_t weighted(uint64_t count, double weight) {
   if (weight == 1) {
     return count;
   }
-  constexpr double kEnd = 18'446'744'073'709'551'616.0;  // 2^64
-  const double product = std::round(static_cast<double>(count) * weight);
-  const double least = count > 0 && weight > 0 ? 1 : 0;
-  return product < kEnd ? static_cast<uint64_t>(std::max(product, least))
-                        : std::numeric_limits<uint64_t>::max();
+  const uint64_t least = count > 0 && weight > 0 ? 1 : 0;
+  return std::max(saturating_round(static_cast<double>(count) * weight), least);
 }
 
 void add(uint64_t& into, uint64_t count, double weight) {
@@ -127,6 +124,12 @@ uint64_t saturating_multiply(uint64_t a, uint64_t b) {
 
 uint64_t saturating_add(uint64_t a, uint64_t b) {
   return a > std::numeric_limits<uint64_t>::max() - b ? std::numeric_limits<uint64_t>::max() : a + b;
+}
+
+uint64_t saturating_round(double count) {
+  constexpr double kEnd = 18'446'744'073'709'551'616.0;  // 2^64
+  const double rounded = std::round(count);
+  return rounded < kEnd ? static_cast<uint64_t>(rounded) : std::numeric_limits<uint64_t>::max();
 }
 
 std::set<std::string_view> names_in(const SampleProfile& profile) {

@@ -12,6 +12,8 @@ namespace plimsoll::fdo {
 
 // Sums stay at the largest number where they would exceed it.
 uint64_t saturating_add(uint64_t a, uint64_t b);
+// Of what is not negative; the largest number where it would exceed it.
+uint64_t saturating_round(double count);
 
 // All names of functions, those that are inlined or called included. Borrows from the profile.
 std::set<std::string_view> names_in(const SampleProfile& profile);

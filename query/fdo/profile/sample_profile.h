@@ -19,7 +19,8 @@ struct LineOffset {
 
 struct BodySamples {
   uint64_t count = 0;  // how often the line ran
-  // Functions that the line called, by linkage name, where branch records say so. Never guessed.
+  // Functions that the line called, by linkage name: of branch records, else of the stacks of samples, where indirect calls were seen on
+  // them. Never guessed.
   std::map<std::string, uint64_t, std::less<>> calls = {};
 
   bool operator==(const BodySamples&) const = default;

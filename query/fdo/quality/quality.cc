@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "query/fdo/profile/samples_behind.h"
 #include "statistics/stability/distance.h"
 #include "statistics/stability/entropy.h"
 
@@ -309,6 +310,10 @@ void add_older(const std::vector<MergedBuild>& older, QualityReport& report) {
   for (const MergedBuild& build : older) {
     if (build.weight > 0) {
       report.build_ids.push_back(build.name);
+    } else if (build.has_other_basis) {
+      report.notes.push_back(fmt::format("{} was not merged: it goes by {}, and the newer build by {}",
+                                         build.name, report.is_of_branches ? "samples" : "branch records",
+                                         report.is_of_branches ? "branch records" : "samples"));
     } else if (build.samples > 0) {
       report.notes.push_back(fmt::format(
           "{} was not merged: its profile has nothing in common with that of the newer build", build.name));
@@ -335,9 +340,7 @@ QualityReport measure_quality(const QualityInput& input) {
                        .is_of_branches = input.execution.counts.from_branches,
                        .older = input.older,
                        .notes = counts.notes};
-  for (const AddressPair& branch : counts.branches) {
-    report.branch_records += branch.samples;
-  }
+  report.branch_records = branch_records_in(counts);
   const double bogus = input.execution.bogus.sum();
   const double kept = input.execution.ranges_kept + input.execution.branches_kept;
   report.bogus_share = bogus > 0 ? bogus / (bogus + kept) : 0;

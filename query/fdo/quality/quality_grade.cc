@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "query/fdo/profile/samples_behind.h"
 #include "query/fdo/quality/quality.h"
 
 namespace plimsoll::fdo {
@@ -42,7 +43,7 @@ class Grading {
   }
 
   void by_samples() {
-    double samples = report_.is_of_branches ? report_.branch_records / kRecordsOfSample : report_.samples;
+    double samples = samples_behind(report_.is_of_branches, report_.samples, report_.branch_records);
     for (const MergedBuild& build : report_.older) {
       samples += build.weighted_samples();
     }

@@ -89,7 +89,7 @@ void add_older(const MergedBuild& build, std::string& out) {
                         build.age_s / kSecondsPerDay, percent(build.similarity), build.weight);
   }
   add_line(build.weight > 0 ? "with older build" : "without older build", text, out);
-  if (build.samples <= 0) {
+  if (build.samples <= 0 || build.has_other_basis) {
     return;
   }
   add_line("  carried over",

@@ -220,6 +220,22 @@ TEST(Quality, BranchRecordsCountByRecordings) {
   EXPECT_EQ(report.thin[0].samples, 10);
 }
 
+TEST(Quality, SaysWhichOlderBuildsWereNotMerged) {
+  const BinaryCounts counts{.build_id = "4f5a"};
+  const Execution execution;
+  const ProgramCode code;
+  const QualityReport report = measure_quality(
+      {.counts = counts,
+       .execution = execution,
+       .code = code,
+       .older = {{.name = "5f5a", .samples = 200, .has_other_basis = true}, {.name = "6f5a"}}});
+  EXPECT_THAT(
+      report.notes,
+      ::testing::ElementsAre("5f5a was not merged: it goes by branch records, and the newer build by samples",
+                             "6f5a has no samples in the selection"));
+  EXPECT_THAT(to_text(report), Not(HasSubstr("carried over")));
+}
+
 // What the profile's counts lost on the way.
 TEST(Quality, CodeThatBecameNoLinesIsNoted) {
   ProfileReport profile;

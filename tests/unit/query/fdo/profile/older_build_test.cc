@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "query/fdo/making/older_builds.h"
 #include "query/fdo/profile/function_name.h"
 #include "query/fdo/profile/profile_math.h"
 #include "tests/unit/query/fdo/profile/compiled.h"
@@ -346,6 +347,53 @@ TEST_P(RealCompilers, LinesAreFoundAgainBetweenTwoBuilds) {
 INSTANTIATE_TEST_SUITE_P(OlderBuilds, RealCompilers,
                          ::testing::Values("clang++-19 -gmlt -fdebug-info-for-profiling", "g++ -g"),
                          [](const auto& test) { return test.param.front() == 'c' ? "Clang" : "Gcc"; });
+
+TEST(CarriedProfiles, KeepCountsAtTheirLimit) {
+  const Shaped program(kFourLines);
+  SampleProfile most = profile_in("f:5:1\n 1: 5\n");
+  most.functions.begin()->second.total = UINT64_MAX;
+  EXPECT_EQ(carry_over(most, program.get(), *program).profile.functions.at("f").total, UINT64_MAX);
+}
+
+// A build, with `samples` and `records` of branches.
+class Measured {
+ public:
+  Measured(std::string build_id, double samples, double records)
+      : build_id_(std::move(build_id)), table_(table_of(kFourLines)) {
+    counts_.samples = samples;
+    counts_.branches.push_back({.from = 0x14, .to = 0x10, .value = records, .samples = records});
+    execution_.counts = counts_of("10-1b:5", records > 0);
+  }
+
+  MeasuredBuild operator*() const { return {build_id_, counts_, execution_, symtab_}; }
+
+ private:
+  const std::string build_id_;
+  const std::string table_;
+  const symbolizer::Symtab symtab_ = *symbolizer::Symtab::open(as_bytes(table_));
+  BinaryCounts counts_;
+  Execution execution_;
+};
+
+TEST(OlderBuilds, CountByWhatTheirExecutionsAreMadeOf) {
+  const Measured newest("newest", 0, 1600);
+  const Measured same_basis("branches", 1'000'000, 3200);
+  const Measured other_basis("samples", 5000, 0);
+  const Measured unmeasured("none", 0, 0);
+  OlderBuilds older(*newest, profile_in("f:20:1\n 1: 5\n 2: 5\n 3: 5\n"));
+  for (const Measured* const build : {&same_basis, &other_basis, &unmeasured}) {
+    older.add(**build);
+  }
+  ASSERT_EQ(older.builds().size(), 3U);
+  EXPECT_EQ(older.builds()[0].samples, 200) << "recordings";
+  EXPECT_GT(older.builds()[0].weight, 0);
+  EXPECT_FALSE(older.builds()[0].has_other_basis);
+  EXPECT_EQ(older.builds()[1].samples, 5000);
+  EXPECT_EQ(older.builds()[1].weight, 0);
+  EXPECT_TRUE(older.builds()[1].has_other_basis);
+  EXPECT_EQ(older.builds()[2].name, "none");
+  EXPECT_EQ(older.builds()[2].samples, 0);
+}
 
 }  // namespace
 }  // namespace plimsoll::fdo
