@@ -1,6 +1,8 @@
 #include "cli/fdo_pull.h"
 
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "query/selection/parameters.h"
 
@@ -21,6 +23,37 @@ const char* word_of(fdo::ProfileFormat format) {
   return "binary";
 }
 
+std::string report_file(const FdoQualityOptions& quality) {
+  return quality.report.empty() ? "-" : quality.report;
+}
+
+// Before anything is asked for.
+Status check_report(const FdoQualityOptions& quality, const std::string& output) {
+  if (!quality.report.empty() && !quality.is_json) {
+    return with_hint(
+        with_field(fail(ErrorCode::kInvalid, "a server gives its report as JSON alone"), "--report"),
+        "give --json, too");
+  }
+  if (quality.is_json && report_file(quality) == "-" && output == "-") {
+    return with_hint(fail(ErrorCode::kInvalid, "profile and report cannot both go to standard output"),
+                     "give --output FILE or --report FILE");
+  }
+  return {};
+}
+
+// One is made at a time, and another pipeline may have come between.
+Result<std::string> ask_report(const AnswerSource& source, const query::Parameters& parameters) {
+  constexpr int kTries = 5;
+  constexpr std::chrono::seconds kPause{2};
+  for (int tries = 1;; ++tries) {
+    auto report = ask_server(source, kPath, parameters);
+    if (report || report.error().code != ErrorCode::kUnavailable || tries == kTries) {
+      return report;
+    }
+    std::this_thread::sleep_for(tries * kPause);
+  }
+}
+
 }  // namespace
 
 Status pull_profile(const FdoAutofdoOptions& options) {
@@ -35,6 +68,9 @@ Status pull_profile(const FdoAutofdoOptions& options) {
     return with_hint(fail(ErrorCode::kInvalid, "the server reads its own files, and none of this machine"),
                      "give --binary FILE, or leave out --debug, --older-debug and --older-profile");
   }
+  if (auto checked = check_report(quality, options.profile.output); !checked) {
+    return checked;
+  }
   query::Parameters parameters = input.parameters;
   parameters.emplace_back("build_id", input.build_id);
   parameters.emplace_back("min_quality", std::string(fdo::name_of(quality.min_quality)));
@@ -47,22 +83,13 @@ Status pull_profile(const FdoAutofdoOptions& options) {
   if (!profile) {
     return propagate(profile);
   }
-  if (quality.is_json || !quality.report.empty()) {
-    parameters.emplace_back("format", "report");
-    const auto report = ask_server(input.source, kPath, parameters);
-    if (!report) {
-      return propagate(report);
-    }
-    const std::string file = quality.report.empty() ? "-" : quality.report;
-    if (file == "-" && options.profile.output == "-") {
-      return with_hint(fail(ErrorCode::kInvalid, "profile and report cannot both go to standard output"),
-                       "give --output FILE or --report FILE");
-    }
-    if (auto written = write_output(file, *report); !written) {
-      return written;
-    }
+  if (auto written = write_output(options.profile.output, *profile); !written || !quality.is_json) {
+    return written;
   }
-  return write_output(options.profile.output, *profile);
+  parameters.emplace_back("format", "report");
+  const auto report = ask_report(input.source, parameters);
+  return report ? write_output(report_file(quality), *report)
+                : propagate(report, "the profile is written; asking for the report on it");
 }
 
 }  // namespace plimsoll::cli

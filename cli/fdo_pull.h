@@ -6,7 +6,7 @@
 
 namespace plimsoll::cli {
 
-// GET /api/v1/fdo/autofdo: for options without a binary. The report is asked for only where it has somewhere to go.
+// GET /api/v1/fdo/autofdo: for options without a binary. The report is asked for with --json alone, after the profile is written.
 Status pull_profile(const FdoAutofdoOptions& options);
 
 }  // namespace plimsoll::cli

@@ -281,12 +281,25 @@ TEST_F(Fdo, AServerMakesProfilesOfItsOwnFiles) {
         304);
     const json report = json::parse(get(server, "format=report&build_id=" + build_id).body, nullptr, false);
     EXPECT_EQ(report["build_ids"], json::array({build_id}));
-    const Finished by_command = run({"plimsoll", "fdo", "autofdo", "--server", server.address(), "--build-id",
-                                     build_id, "--output", file("pulled.prof"), "--report", file("report")});
+    const Finished by_command =
+        run({"plimsoll", "fdo", "autofdo", "--server", server.address(), "--build-id", build_id, "--output",
+             file("pulled.prof"), "--report", file("report"), "--json"});
     EXPECT_EQ(by_command.status, 0) << by_command.err;
     EXPECT_EQ(*read_file(file("pulled.prof"), 1 << 20), pulled.body);
     EXPECT_THAT(*read_file(file("report"), 1 << 20), HasSubstr(build_id));
     EXPECT_THAT(refusal({}), HasSubstr("--server ADDR and --build-id ID"));
+    const auto pull_refused = [&](std::vector<std::string> words) {
+      std::vector<std::string> all{"plimsoll",       "fdo",        "autofdo", "--server",
+                                   server.address(), "--build-id", build_id};
+      all.insert(all.end(), words.begin(), words.end());
+      const Finished refused = run(all);
+      EXPECT_EQ(refused.status, 1) << refused.err;
+      return refused.err;
+    };
+    EXPECT_THAT(pull_refused({"--output", file("no.prof"), "--report", file("report")}),
+                HasSubstr("give --json"));
+    EXPECT_FALSE(std::filesystem::exists(file("no.prof")));
+    EXPECT_THAT(pull_refused({"--format", "text", "--json"}), HasSubstr("cannot both go to standard output"));
     const http::Response refused = get(server, "min_quality=good&since=1s&build_id=" + build_id);
     EXPECT_GE(refused.status, 400U) << refused.body;
   }
@@ -359,6 +372,19 @@ TEST_F(Fdo, SamplesOfAnOlderBuildAreAdded) {
       fdo({"autofdo", "--binary", file("app"), "--older", file("next"), "--output", file("app.prof")});
   EXPECT_EQ(without.status, 0) << without.err;
   EXPECT_THAT(without.out, HasSubstr(build_id_of(file("next")) + " has no samples in the selection"));
+  // As the server says of a build that it knows.
+  const TestServer server(file("both"), "[symbols]\nroots = [\"" + file("") + "\"]\n");
+  ASSERT_TRUE(server.becomes_ready());
+  const auto pulled_report = [&](const std::string& filter) {
+    const Finished pulled = run({"plimsoll", "fdo", "autofdo", "--server", server.address(), "--build-id",
+                                 build_id_of(file("app")), "--older", build_id_of(file("next")), "--where",
+                                 filter, "--output", file("pulled.prof"), "--json"});
+    EXPECT_EQ(pulled.status, 0) << pulled.err;
+    return pulled.out;
+  };
+  EXPECT_THAT(pulled_report("process=app"),
+              HasSubstr(build_id_of(file("next")) + " has no samples in the selection"));
+  EXPECT_THAT(pulled_report("process!=none"), HasSubstr("carried_share"));
 }
 
 TEST_F(Fdo, AProfileForBoltWithoutFunctionsIsRefused) {
