@@ -52,9 +52,11 @@ export interface Registry {
   dimensions: { name: string; meaning: string; source: string }[];
 }
 
+const CANCELLED = -1;
+
 export class ApiError extends Error {
   constructor(
-    readonly status: number, // 0: the server did not answer
+    readonly status: number, // 0: the server did not answer; CANCELLED
     message: string,
     readonly hint: string,
     readonly field: string,
@@ -152,6 +154,12 @@ export class Asked<T> {
     this.start();
   }
 
+  // An answer that takes longer than the interval between refreshes has to come too, and what was cancelled stays so.
+  refresh(): void {
+    const { state, error } = this.answer.peek();
+    if (state !== "loading" && error?.status !== CANCELLED) this.start();
+  }
+
   private start(): void {
     this.running?.abort();
     clearTimeout(this.retry);
@@ -179,11 +187,11 @@ export class Asked<T> {
     this.retry = setTimeout(() => (document.hidden ? this.tryAgain() : this.start()), 3000);
   }
 
+  // The key stays: the question is not asked again when the tab is shown again.
   cancel(): void {
     this.running?.abort();
     clearTimeout(this.retry);
-    this.key = "";
-    const error = new ApiError(-1, "Cancelled.", "Ask again, or choose a shorter time range.", "");
+    const error = new ApiError(CANCELLED, "Cancelled.", "Ask again, or choose a shorter time range.", "");
     this.answer.value = { ...this.answer.peek(), state: "failed", error };
   }
 

@@ -22,7 +22,7 @@ export function useAnswer<T>(
   useEffect(() => () => asked.stop(), []);
   useEffect(() => {
     if (refresh_ms === 0 || !seen || question === undefined) return undefined;
-    const timer = setInterval(() => asked.ask(key, true), refresh_ms);
+    const timer = setInterval(() => asked.refresh(), refresh_ms);
     return () => clearInterval(timer);
   }, [key, seen, refresh_ms]);
   return { answer: asked.answer.value, again: () => asked.ask(key, true), cancel: () => asked.cancel() };
