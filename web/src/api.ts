@@ -89,8 +89,8 @@ export type Question = readonly (readonly [string, string])[];
 
 async function send(view: string, question: Question, signal?: AbortSignal): Promise<Response> {
   const query = new URLSearchParams(question.map(([name, value]) => [name, value])).toString();
-  const headers: Record<string, string> =
-    token.value === "" ? {} : { Authorization: `Bearer ${token.value}` };
+  const used = token.value;
+  const headers: Record<string, string> = used === "" ? {} : { Authorization: `Bearer ${used}` };
   let response: Response;
   try {
     response = await fetch(`api/v1/${view}${query === "" ? "" : `?${query}`}`, {
@@ -107,8 +107,11 @@ async function send(view: string, question: Question, signal?: AbortSignal): Pro
   isReached.value = true;
   if (response.status === 401) {
     const refused = await errorOf(response);
-    loginNeeded.value = token.value === "" ? "" : refused.message;
-    setToken("");
+    // Of several questions with one token, the first has said so; meanwhile there may be another token.
+    if (token.value === used) {
+      loginNeeded.value = used === "" ? "" : refused.message;
+      setToken("");
+    }
     throw refused;
   }
   if (!response.ok) throw await errorOf(response);

@@ -1,7 +1,8 @@
 import "./browser.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Asked } from "../src/api.ts";
+import { ask, Asked } from "../src/api.ts";
+import { loginNeeded, setToken, token } from "../src/state.ts";
 
 interface Running {
   signal: AbortSignal;
@@ -49,4 +50,31 @@ test("a cancelled question is asked again on request alone", () => {
   assert.equal(place.answer.value.state, "failed");
   place.ask("top?", true);
   assert.equal(running.length, 2);
+});
+
+test("a token that is refused late takes neither the reason nor the next token away", async (t) => {
+  const waiting: ((response: Response) => void)[] = [];
+  const sent: (string | null)[] = [];
+  t.mock.method(globalThis, "fetch", (_: string, { headers }: { headers: Record<string, string> }) => {
+    sent.push(headers["Authorization"] ?? null);
+    return new Promise<Response>((answer) => void waiting.push(answer));
+  });
+  const refuse = (place: number): void =>
+    waiting[place]!(
+      new Response(JSON.stringify({ error: { message: "The token has expired." } }), { status: 401 }),
+    );
+  setToken("old");
+  const questions = [ask("top", []), ask("machines", []), ask("status", [])];
+  refuse(0);
+  await assert.rejects(questions[0]!);
+  assert.deepEqual([token.value, loginNeeded.value], ["", "The token has expired."]);
+  refuse(1);
+  await assert.rejects(questions[1]!);
+  assert.equal(loginNeeded.value, "The token has expired.");
+  setToken("new");
+  loginNeeded.value = undefined;
+  refuse(2);
+  await assert.rejects(questions[2]!);
+  assert.deepEqual([token.value, loginNeeded.value], ["new", undefined]);
+  assert.deepEqual(sent, ["Bearer old", "Bearer old", "Bearer old"]);
 });
