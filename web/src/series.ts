@@ -60,3 +60,8 @@ export function ticksUpTo(largest: number, about: number): number[] {
   for (let i = 0; i * step <= largest * 1.0001; ++i) ticks.push(i * step);
   return ticks;
 }
+
+// Whether a drag over a plot of `span_ms` means a time range: less is a click, and addresses have whole seconds.
+export function isRange(dragged_ms: number, span_ms: number): boolean {
+  return dragged_ms >= 1000 && dragged_ms > span_ms / 200;
+}

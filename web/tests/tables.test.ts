@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pointsOf, ticksUpTo } from "../src/series.ts";
+import { isRange, pointsOf, ticksUpTo } from "../src/series.ts";
 import { parseSort, sortedRows, sortText, toggled } from "../src/sorting.ts";
 
 test("a column sorts largest first, a text from a to z, and again the other way", () => {
@@ -64,4 +64,16 @@ test("rows of a series are lines, with gaps where there are no profiles", () => 
 test("ticks are round and end below the largest", () => {
   assert.deepEqual(ticksUpTo(7, 3), [0, 2.5, 5]);
   assert.deepEqual(ticksUpTo(1, 2), [0, 0.5, 1]);
+});
+
+test("a short drag is a click, and no range begins and ends in the same second", () => {
+  assert.deepEqual(
+    [
+      [999, 10_000],
+      [1000, 10_000],
+      [1000, 3_600_000],
+      [18_001, 3_600_000],
+    ].map(([dragged, span]) => isRange(dragged!, span!)),
+    [false, true, false, true],
+  );
 });

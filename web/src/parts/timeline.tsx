@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import type { Table } from "../api.ts";
 import { clipped, clock, quantity, share } from "../format.ts";
 import { useSize } from "../hooks.ts";
-import { pointsOf, ticksUpTo } from "../series.ts";
+import { isRange, pointsOf, ticksUpTo } from "../series.ts";
 import { palette } from "../state.ts";
 
 const HEIGHT = 132;
@@ -30,6 +30,10 @@ export function Timeline({
   const xOf = (time: number): number => LEFT + ((time - from) / (to - from)) * inner;
   const yOf = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / largest);
   const timeAt = (x: number): number => from + (Math.max(0, Math.min(inner, x - LEFT)) / inner) * (to - from);
+  const endBrush = (): void => {
+    begun.current = undefined;
+    setBrush(undefined);
+  };
   const local = (event: PointerEvent): number =>
     event.clientX - (event.currentTarget as SVGElement).getBoundingClientRect().left;
   const text = (value: number): string => (unit === "share" ? share(value) : quantity(value, unit));
@@ -65,10 +69,10 @@ export function Timeline({
               setBrush([Math.min(begun.current, time), Math.max(begun.current, time)]);
           }}
           onPointerUp={() => {
-            if (brush !== undefined && brush[1] - brush[0] > (to - from) / 200) onRange?.(brush[0], brush[1]);
-            begun.current = undefined;
-            setBrush(undefined);
+            if (brush !== undefined && isRange(brush[1] - brush[0], to - from)) onRange?.(brush[0], brush[1]);
+            endBrush();
           }}
+          onPointerCancel={endBrush}
           onPointerLeave={() => setAt(undefined)}
         >
           {ticks.map((value) => (
