@@ -64,6 +64,14 @@ test("zoom is in the address: Enter, Backspace, back and a deep link", () =>
     await page.goto(link);
     await page.waitForSelector(".crumbs");
     assert.equal(await page.locator(".crumbs .last").innerText(), main.children[0].name);
+    await page.getByRole("button", { name: "Copy and download" }).click();
+    const { copies } = await page
+      .getByRole("button", { name: /^Link with these times/ })
+      .evaluate((item) => item.dataset);
+    const lasting = new URL(copies).searchParams;
+    assert.equal(lasting.get("zoom"), new URL(link).searchParams.get("zoom"));
+    assert.match(lasting.get("since"), /^20.*Z$/);
+    await page.keyboard.press("Escape");
     await page.getByRole("link", { name: "as filter" }).click();
     await page.waitForSelector(".answer table");
     assert.deepEqual(parametersOf(page).getAll("where"), [`function=${main.children[0].name}`]);
@@ -183,6 +191,10 @@ test("a diff colours what is more than chance, as the API judges", () =>
     assert.ok(rows.some((row) => row.function === "decode_varint" && row.self_verdict === "more"));
     const line = page.locator(".answer tbody tr").filter({ hasText: "decode_varint" });
     assert.ok((await line.locator(".verdict.more").count()) > 0);
+    await page.getByRole("button", { name: "Copy and download" }).click();
+    assert.equal(await page.getByRole("button", { name: /^Link to this page/ }).count(), 1);
+    assert.equal(await page.getByRole("button", { name: /^Link with these times/ }).count(), 0);
+    await page.keyboard.press("Escape");
     await page.waitForSelector(".differential canvas");
     await page.waitForFunction(() => performance.getEntriesByName("flame drawn").length > 0);
     await page.locator(".flame-scroll").scrollIntoViewIfNeeded();

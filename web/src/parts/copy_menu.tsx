@@ -37,7 +37,7 @@ export function CopyMenu({
 }: {
   view: ViewSpec;
   question: Question;
-  coverage: Coverage | undefined;
+  coverage: Coverage | undefined; // of the one time range that the question has; else no link fixes it
   files: readonly File[];
 }) {
   const [isOpen, setOpen] = useState(false);
@@ -52,17 +52,19 @@ export function CopyMenu({
     return () => document.removeEventListener("pointerdown", close);
   }, [isOpen]);
   const server = base().replace(/\/$/, "");
-  const lasting = (): string => {
-    const times =
-      coverage === undefined || coverage.samples === 0 ? {} : { since: coverage.from, until: coverage.to };
-    return new URL(formatAddress(withParameters(address.value, times)) || "./", base()).href;
+  // The same tree: it stays zoomed.
+  const lasting = ({ from, to }: Coverage): string => {
+    const fixed = withParameters(address.value, { since: from, until: to });
+    return new URL(formatAddress({ ...fixed, zoom: address.value.zoom }), base()).href;
   };
   const texts: [string, string, () => string][] = [
     ["Command line", "plimsoll \u2026", () => commandLine(view.command, server, question, view.parameters)],
     ["API call", "curl \u2026", () => curl(apiAddress(base(), view.name, question), token.value !== "")],
     ["Link to this page", "relative times move on", () => location.href],
-    ["Link with these times", "shows the same later", lasting],
   ];
+  if (coverage !== undefined && coverage.samples > 0) {
+    texts.push(["Link with these times", "shows the same later", () => lasting(coverage)]);
+  }
   const copy = async (what: string, text: string): Promise<void> => {
     try {
       await navigator.clipboard.writeText(text);
