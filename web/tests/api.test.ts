@@ -11,9 +11,7 @@ interface Running {
 
 function asked(): { place: Asked<string>; running: Running[] } {
   const running: Running[] = [];
-  const place = new Asked<string>(
-    (signal) => new Promise((answer) => void running.push({ signal, answer })),
-  );
+  const place = new Asked<string>((signal) => new Promise((answer) => void running.push({ signal, answer })));
   return { place, running };
 }
 

@@ -8,7 +8,7 @@ import type { Scene, Verdict } from "./draw.ts";
 import { contentHeight, depthAt, Painter, ROW, topOf } from "./draw.ts";
 import { neighbour } from "./layout.ts";
 import type { Matches } from "./search.ts";
-import { matchesOf, patternOf } from "./search.ts";
+import { matchesOf, patternOf, UNFINISHED } from "./search.ts";
 import type { Tree } from "./tree.ts";
 import { Kind, nameOf, nodeAt, nodeOfKey, pathKey, size } from "./tree.ts";
 
@@ -53,7 +53,7 @@ export function FlameGraph(props: FlameGraphProps) {
 
   const matches: Matches | undefined = useMemo(() => {
     const pattern = patternOf(find);
-    return pattern !== undefined && "pattern" in pattern ? matchesOf(tree, pattern.pattern) : undefined;
+    return pattern !== undefined && "search" in pattern ? matchesOf(tree, pattern.search) : undefined;
   }, [tree, find]);
   const zoomed = useMemo(
     () => Math.max(0, props.zoom === "" ? 0 : nodeOfKey(tree, props.zoom)),
@@ -253,6 +253,7 @@ export function FlameGraph(props: FlameGraphProps) {
         {find !== "" && matches !== undefined ? (
           <span class="matched">
             {plural(matches.nodes.length, "match", "matches")}, {share(matches.share)} of the total
+            {matches.isWhole ? "" : `. ${UNFINISHED}`}
           </span>
         ) : null}
       </p>

@@ -1,4 +1,7 @@
 // Nodes that a regular expression finds. Pure.
+import type { Search } from "./pattern.ts";
+import { searchOf } from "./pattern.ts";
+import { PatternError } from "./program.ts";
 import type { Tree } from "./tree.ts";
 import { size } from "./tree.ts";
 
@@ -7,33 +10,37 @@ export interface Matches {
   before: Uint32Array; // by place in Tree.row: matches before it, so that a range of a row is counted at once
   share: number; // of the root: time with a match anywhere on the stack
   nodes: number[]; // in preorder
+  isWhole: boolean; // false: the search was given up before its end
 }
 
-export type Pattern = { pattern: RegExp } | { error: string };
+export type Pattern = { search: Search } | { error: string };
+
+export const UNFINISHED = "Not all names were searched: the pattern takes too long.";
 
 // Without regard to case where the text has no capital letter.
 export function patternOf(text: string): Pattern | undefined {
   if (text === "") return undefined;
+  const flags = text === text.toLowerCase() ? "i" : "";
   try {
-    return { pattern: new RegExp(text, text === text.toLowerCase() ? "iu" : "u") };
-  } catch {
-    try {
-      return { pattern: new RegExp(text, text === text.toLowerCase() ? "i" : "") };
-    } catch (error) {
-      return {
-        error:
-          error instanceof Error
-            ? error.message.replace(/^Invalid regular expression: /, "")
-            : "not a pattern",
-      };
-    }
+    return { search: searchOf(text, `${flags}u`) };
+  } catch (error) {
+    if (error instanceof PatternError) return { error: error.message };
+  }
+  try {
+    return { search: searchOf(text, flags) };
+  } catch (error) {
+    return {
+      error:
+        error instanceof Error ? error.message.replace(/^Invalid regular expression: /, "") : "not a pattern",
+    };
   }
 }
 
 // Names of functions and of binaries; each is looked at once.
-export function matchesOf(tree: Tree, pattern: RegExp): Matches {
-  const ofName = tree.names.map((name) => pattern.test(name));
-  const ofBinary = tree.binaries.map((name) => pattern.test(name));
+export function matchesOf(tree: Tree, search: Search): Matches {
+  const { isMatch: ofName, isWhole } = search(tree.names);
+  const binaries = search(tree.binaries);
+  const ofBinary = binaries.isMatch;
   const count = size(tree);
   const isMatch = new Uint8Array(count);
   const nodes: number[] = [];
@@ -50,5 +57,11 @@ export function matchesOf(tree: Tree, pattern: RegExp): Matches {
   }
   const before = new Uint32Array(count + 1);
   for (let place = 0; place < count; ++place) before[place + 1] = before[place]! + isMatch[tree.row[place]!]!;
-  return { isMatch, before, share: tree.total[0]! > 0 ? matched / tree.total[0]! : 0, nodes };
+  return {
+    isMatch,
+    before,
+    share: tree.total[0]! > 0 ? matched / tree.total[0]! : 0,
+    nodes,
+    isWhole: isWhole && binaries.isWhole,
+  };
 }

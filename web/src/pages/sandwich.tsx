@@ -2,9 +2,8 @@
 import { sandwich } from "../flame/derived.ts";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { FlameGraph } from "../flame/flame_graph.tsx";
-import { patternOf } from "../flame/search.ts";
+import { patternOf, UNFINISHED } from "../flame/search.ts";
 import type { Tree } from "../flame/tree.ts";
-import { nameOf } from "../flame/tree.ts";
 import { clipped } from "../format.ts";
 import { FlameLegend, FlameTools } from "../parts/flame_tools.tsx";
 import { address } from "../state.ts";
@@ -13,14 +12,14 @@ export function Sandwich({ tree }: { tree: Tree }) {
   const { find } = address.value;
   const [zooms, setZooms] = useState({ callers: "", callees: "" });
   const pattern = useMemo(() => patternOf(find), [find]);
-  const chosen = useMemo(() => {
-    if (pattern === undefined || !("pattern" in pattern)) return -1;
+  const { chosen, isWhole } = useMemo(() => {
+    if (pattern === undefined || !("search" in pattern)) return { chosen: -1, isWhole: true };
+    const { isMatch, isWhole } = pattern.search(tree.names);
     let best = -1;
     for (let node = 1; node < tree.name.length; ++node) {
-      if ((best < 0 || tree.total[node]! > tree.total[best]!) && pattern.pattern.test(nameOf(tree, node)))
-        best = node;
+      if ((best < 0 || tree.total[node]! > tree.total[best]!) && isMatch[tree.name[node]!]) best = node;
     }
-    return best < 0 ? -1 : tree.name[best]!;
+    return { chosen: best < 0 ? -1 : tree.name[best]!, isWhole };
   }, [tree, pattern]);
   const halves = useMemo(() => (chosen < 0 ? undefined : sandwich(tree, chosen)), [tree, chosen]);
   useEffect(() => setZooms({ callers: "", callees: "" }), [halves]);
@@ -43,6 +42,7 @@ export function Sandwich({ tree }: { tree: Tree }) {
   return (
     <>
       <FlameTools tree={tree} />
+      {isWhole ? null : <p class="hint">{UNFINISHED}</p>}
       {halves === undefined ? (
         <div class="message empty">
           <strong>{find === "" ? "Which function?" : "No function matches."}</strong>

@@ -48,7 +48,7 @@ export function FlameTools({ tree, showsColours = true }: { tree: Tree; showsCol
             const value = event.currentTarget.value;
             setText(value);
             const next = patternOf(value);
-            if (next === undefined || "pattern" in next) change({ find: value }, true);
+            if (next === undefined || "search" in next) change({ find: value }, true);
           }}
         />
       </label>
