@@ -98,7 +98,8 @@ void CallStructures::vote(const Counts& usual, const Sides& sides, Side side,
         has_rare_below[nodes[node].parent] = 1;
       }
     }
-    std::ranges::sort(votes[i]);
+    // By service, which the caller counts once for each run of it.
+    std::ranges::sort(votes[i], {}, [this](uint32_t key) { return std::pair(service_of_key_[key], key); });
     const auto repeated = std::ranges::unique(votes[i]);
     votes[i].erase(repeated.begin(), repeated.end());
   }

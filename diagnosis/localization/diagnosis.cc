@@ -55,8 +55,12 @@ class Diagnostician {
       std::erase_if(made_.findings,
                     [this](const Finding& finding) { return finding.service != options_.service; });
     }
-    std::ranges::stable_sort(made_.findings, {}, [](const Finding& finding) { return -finding.score; });
+    // What is left out is left out of those that are not claimed.
+    std::ranges::stable_sort(made_.findings, {}, [](const Finding& finding) {
+      return std::pair(!finding.is_claimed(), -finding.score);
+    });
     made_.findings.resize(std::min(made_.findings.size(), options_.max_findings));
+    std::ranges::stable_sort(made_.findings, {}, [](const Finding& finding) { return -finding.score; });
     return std::move(made_);
   }
 

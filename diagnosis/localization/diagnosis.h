@@ -1,6 +1,7 @@
 // The answer: which service, method and replica stands out in a window of requests, how, and how sure that is.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "traces/assembly/assembly.h"
 
 namespace plimsoll::diagnosis {
+
+// From here on a finding is claimed.
+inline constexpr double kMinConfidence = 0.5;
 
 struct Finding {
   enum class Kind : uint8_t {
@@ -30,15 +34,14 @@ struct Finding {
   double score = 0;       // how much of what changed it explains, 0 to 1
   double confidence = 0;  // that something changed at all, and that it is this, 0 to 1
   std::string evidence;   // in numbers, for people
+
+  bool is_claimed() const { return confidence >= kMinConfidence; }
 };
 // "slow itself" and so on.
 const char* name_of(Finding::Kind kind);
 
-// From here on a finding is claimed.
-inline constexpr double kMinConfidence = 0.5;
-
 struct Diagnosis {
-  std::vector<Finding> findings;  // claimed ones first, then the highest score first
+  std::vector<Finding> findings;  // the highest score first; claimed ones are not left out for others
   size_t window = 0;              // requests
   size_t reference = 0;
   double excess_ms = 0;        // of all features together, window against reference
@@ -46,7 +49,7 @@ struct Diagnosis {
   size_t slow_pairs = 0;       // of feature and replica, among the replicas of a service
   std::vector<std::string> notes;
 
-  bool stands_out() const { return !findings.empty() && findings.front().confidence >= kMinConfidence; }
+  bool stands_out() const { return std::ranges::any_of(findings, &Finding::is_claimed); }
 };
 
 struct DiagnosisOptions {

@@ -25,6 +25,8 @@ constexpr double kMinAuc = 0.65;
 // Calls of equal length by the clock's resolution do not scatter.
 constexpr double kMinDeviation = 0.05;
 constexpr float kMinMs = 1e-3F;
+// Differences of less are those of clocks, whatever their rank.
+constexpr double kMinReplicaExcessMs = 0.05;
 
 struct Call {
   uint32_t trace = 0;
@@ -84,21 +86,35 @@ void take_request_medians_away(size_t traces, std::vector<std::vector<Call>>& by
 struct ReplicaCalls {
   std::vector<double> ms;
   std::vector<double> exceeding_ms;
-  double rank_sum = 0;  // of its calls' residuals among all calls, from 1
+  double rank_sum = 0;  // of its calls' residuals among all calls, from 1; equal ones share their middle rank
 
   double calls() const { return static_cast<double>(ms.size()); }
 };
 
-// Mann and Whitney's test of a replica's calls against those of the others, from its sum of ranks.
-statistics::RankTest rank_test(const ReplicaCalls& of, size_t all) {
-  const double others = static_cast<double>(all) - of.calls();
+// Mann and Whitney's test of a replica's calls against those of the others, from its sum of ranks. `ties`: the sum of t^3 - t over
+// groups of equal calls. Not mann_whitney(), which would sort the others once for each replica.
+statistics::RankTest rank_test(const ReplicaCalls& of, size_t all, double ties) {
+  const auto n = static_cast<double>(all);
+  const double others = n - of.calls();
   if (others <= 0) {
     return {};
   }
   const double wins = of.rank_sum - of.calls() * (of.calls() + 1) / 2;
   const double pairs = of.calls() * others;
-  return {.z = (wins - pairs / 2) / std::sqrt(pairs * (static_cast<double>(all) + 1) / 12),
-          .auc = wins / pairs};
+  const double variance = pairs / 12 * (n + 1 - ties / (n * (n - 1)));
+  return {.z = variance > 0 ? (wins - pairs / 2) / std::sqrt(variance) : 0, .auc = wins / pairs};
+}
+
+// By how much the middle call of a replica that looks slow exceeds that of the others.
+double excess_over_others_ms(const std::vector<const Call*>& calls, uint32_t Call::* replica_of,
+                             uint32_t replica, double slow_ms) {
+  std::vector<double> others_ms;
+  for (const Call* call : calls) {
+    if (call->*replica_of != replica) {
+      others_ms.push_back(static_cast<double>(call->ms));
+    }
+  }
+  return others_ms.empty() ? 0 : slow_ms - statistics::median_of(others_ms);
 }
 
 class PairTests {
@@ -117,31 +133,40 @@ class PairTests {
     }
     const double limit =
         middle + options_.deviations * std::max(kMinDeviation, statistics::robust_deviation(deviations));
-    std::vector<const Call*> by_residual;
+    const auto replica_of = by_callee ? &Call::callee_replica : &Call::replica;
+    FeatureCalls all{.replica_of = replica_of, .usual_ms = static_cast<double>(calls[calls.size() / 2].ms)};
     for (const Call& call : calls) {
-      if ((by_callee ? call.callee_replica : call.replica) != 0) {
-        by_residual.push_back(&call);
+      if (call.*replica_of != 0) {
+        all.by_residual.push_back(&call);
       }
     }
-    std::ranges::sort(by_residual, {}, &Call::residual);
-    size_t all_exceeding = 0;
-    for (size_t rank = 0; rank < by_residual.size(); ++rank) {
-      const Call& call = *by_residual[rank];
-      ReplicaCalls& of = replicas[by_callee ? call.callee_replica : call.replica];
-      of.ms.push_back(static_cast<double>(call.ms));
-      of.rank_sum += static_cast<double>(rank + 1);
-      if (static_cast<double>(call.residual) > limit) {
-        of.exceeding_ms.push_back(static_cast<double>(call.ms));
-        ++all_exceeding;
+    std::ranges::sort(all.by_residual, {}, &Call::residual);
+    for (size_t begin = 0; begin < all.by_residual.size();) {
+      const float residual = all.by_residual[begin]->residual;
+      size_t end = begin + 1;
+      while (end < all.by_residual.size() && all.by_residual[end]->residual == residual) {
+        ++end;
+      }
+      const auto equal = static_cast<double>(end - begin);
+      all.ties += equal * equal * equal - equal;
+      const double rank = static_cast<double>(begin + end + 1) / 2;
+      for (; begin < end; ++begin) {
+        const Call& call = *all.by_residual[begin];
+        ReplicaCalls& of = replicas[call.*replica_of];
+        of.ms.push_back(static_cast<double>(call.ms));
+        of.rank_sum += rank;
+        if (static_cast<double>(residual) > limit) {
+          of.exceeding_ms.push_back(static_cast<double>(call.ms));
+          ++all.exceeding;
+        }
       }
     }
     if (replicas.size() < 2) {
       return;
     }
-    const double usual_ms = static_cast<double>(calls[calls.size() / 2].ms);
     for (auto& [replica, of] : replicas) {
       if (of.ms.size() >= kMinCallsOfReplica) {
-        test(feature, replica, by_callee, by_residual.size(), all_exceeding, usual_ms, of);
+        test(feature, replica, by_callee, all, of);
       }
     }
   }
@@ -161,18 +186,32 @@ class PairTests {
   }
 
  private:
-  void test(uint32_t feature, uint32_t replica, bool by_callee, size_t all, size_t all_exceeding,
-            double usual_ms, ReplicaCalls& of) {
+  // What the replicas of one feature are judged by.
+  struct FeatureCalls {
+    uint32_t Call::* replica_of = nullptr;
+    double usual_ms = 0;
+    double ties = 0;
+    size_t exceeding = 0;
+    std::vector<const Call*> by_residual = {};
+  };
+
+  void test(uint32_t feature, uint32_t replica, bool by_callee, const FeatureCalls& all, ReplicaCalls& of) {
     const size_t exceeding = of.exceeding_ms.size();
     // Jeffreys' estimate, so that no call of the others that exceeds does not mean that none ever would.
-    const double share =
-        (static_cast<double>(all_exceeding - exceeding) + 0.5) / (static_cast<double>(all) - of.calls() + 1);
+    const double share = (static_cast<double>(all.exceeding - exceeding) + 0.5) /
+                         (static_cast<double>(all.by_residual.size()) - of.calls() + 1);
     const auto hits = static_cast<double>(exceeding);
     const bool are_enough = exceeding >= kMinExceeding && hits >= kMinExceedingShare * of.calls();
     const double p_exceeding = are_enough ? statistics::binomial_upper_tail(hits, of.calls(), share) : 1;
-    const statistics::RankTest ranks = rank_test(of, all);
+    const statistics::RankTest ranks = rank_test(of, all.by_residual.size(), all.ties);
     const double p_ranks = ranks.auc >= kMinAuc ? ranks.p() : 1;
     const double slow_ms = are_enough ? statistics::median_of(of.exceeding_ms) : statistics::median_of(of.ms);
+    // The smaller of two, by Bonferroni.
+    double p = std::min(1.0, 2 * std::min(p_exceeding, p_ranks));
+    if (p < options_.false_discovery &&
+        excess_over_others_ms(all.by_residual, all.replica_of, replica, slow_ms) < kMinReplicaExcessMs) {
+      p = 1;
+    }
     pairs_.push_back({.feature = feature,
                       .replica = replica,
                       .is_callee = by_callee,
@@ -180,9 +219,8 @@ class PairTests {
                       .exceeding = exceeding,
                       .usual_share = share,
                       .auc = ranks.auc,
-                      // The smaller of two, by Bonferroni.
-                      .p = std::min(1.0, 2 * std::min(p_exceeding, p_ranks)),
-                      .excess_ms = slow_ms - usual_ms});
+                      .p = p,
+                      .excess_ms = slow_ms - all.usual_ms});
   }
 
   const ExceedanceOptions& options_;

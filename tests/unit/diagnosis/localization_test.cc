@@ -6,6 +6,7 @@
 #include <random>
 
 #include "diagnosis/localization/diagnosis.h"
+#include "diagnosis/localization/exceedances.h"
 #include "diagnosis/localization/gap_coverage.h"
 
 namespace plimsoll::diagnosis {
@@ -41,9 +42,9 @@ class Shop {
     }
   }
 
-  Diagnosis diagnose() const {
+  Diagnosis diagnose(const DiagnosisOptions& options = {}) const {
     const traces::Assembly assembly = traces::assemble(spans_);
-    return diagnosis::diagnose(Requests(spans_, assembly), sides_);
+    return diagnosis::diagnose(Requests(spans_, assembly), sides_, options);
   }
 
   std::string text(const Finding& finding) const {
@@ -192,6 +193,86 @@ TEST(Diagnosis, ClaimsNothingWithoutEnoughReference) {
   EXPECT_EQ(shop.text(diagnosis.findings.front()), "db/Query@db-0 slow itself");
   ASSERT_FALSE(diagnosis.notes.empty());
   EXPECT_THAT(diagnosis.notes.front(), HasSubstr("too few"));
+}
+
+// A finding that is not claimed explains more, and does not push out what is.
+TEST(Diagnosis, KeepsClaimedFindings) {
+  Shop shop;
+  shop.add(30, Side::kReference);
+  shop.add(400, Side::kWindow, [](Times& times) {
+    times.web_to_ads += 200;
+    times.cart *= times.replica == 1 || times.replica == 2 ? 3 : 1;
+  });
+  const Diagnosis all = shop.diagnose();
+  EXPECT_TRUE(all.stands_out());
+  EXPECT_EQ(shop.text(all.findings.front()), "ads/ads.Get@ads-0 slow network to it");
+  const Diagnosis one = shop.diagnose({.max_findings = 1});
+  EXPECT_TRUE(one.stands_out());
+  ASSERT_EQ(one.findings.size(), 1);
+  EXPECT_THAT(shop.text(one.findings.front()), HasSubstr("cart/Get@cart-"));
+}
+
+// One call of one method each, on replica "a" for the first half of the requests, and then on "b".
+size_t slow_when_replaced(double a_ms, double b_ms) {
+  traces::SpanSet spans;
+  constexpr uint64_t kRequests = 60;
+  for (uint64_t i = 1; i <= kRequests; ++i) {
+    const bool is_first = i <= kRequests / 2;
+    const auto start_ns = static_cast<int64_t>(1'000'000'000 * i);
+    EXPECT_TRUE(spans.add({.trace = {0, i},
+                           .id = 1,
+                           .start_ns = start_ns,
+                           .end_ns = start_ns + static_cast<int64_t>(1e6 * (is_first ? a_ms : b_ms)),
+                           .service = "s",
+                           .operation = "o",
+                           .replica = is_first ? "a" : "b"}));
+  }
+  const traces::Assembly assembly = traces::assemble(spans);
+  return slow_replicas(observe(spans, assembly), Sides(kRequests, Side::kWindow)).size();
+}
+
+TEST(SlowReplicas, AreNoneAmongEqualTimes) {
+  EXPECT_EQ(slow_when_replaced(1, 1), 0);
+}
+
+TEST(SlowReplicas, AreSlowerByMoreThanAClockIsOff) {
+  EXPECT_EQ(slow_when_replaced(1, 1.001), 0);
+  EXPECT_EQ(slow_when_replaced(1, 1.2), 1);
+}
+
+// Two methods of one service, with one of another between them, call what they never did.
+TEST(CallStructures, CountAServiceOnceARequest) {
+  traces::SpanSet spans;
+  Sides sides;
+  constexpr uint64_t kReference = 120;
+  constexpr uint64_t kWindow = 10;
+  for (uint64_t i = 1; i <= kReference + kWindow; ++i) {
+    sides.push_back(i <= kReference ? Side::kReference : Side::kWindow);
+    const auto add = [&](uint64_t id, uint64_t parent, const char* service, const char* operation) {
+      const auto start_ns = static_cast<int64_t>(1'000'000'000 * i + id);
+      ASSERT_TRUE(spans.add({.trace = {0, i},
+                             .id = id,
+                             .parent = parent,
+                             .start_ns = start_ns,
+                             .end_ns = start_ns + 1000,
+                             .service = service,
+                             .operation = operation}));
+    };
+    add(1, 0, "web", "get");
+    const char* const called = i <= kReference ? "query" : "retry";
+    uint64_t id = 2;
+    for (const auto& [service, operation] : {std::pair{"cart", "one"}, {"ads", "two"}, {"cart", "three"}}) {
+      add(id, 1, service, operation);
+      add(id + 1, id, "db", called);
+      id += 2;
+    }
+  }
+  const traces::Assembly assembly = traces::assemble(spans);
+  const auto votes = CallStructures(spans, assembly).votes(sides);
+  ASSERT_FALSE(votes.empty());
+  for (const auto& of : votes) {
+    EXPECT_LE(of.votes, kWindow) << spans.names().services.name(of.service);
+  }
 }
 
 }  // namespace
