@@ -7,15 +7,21 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <tuple>
 
+#include "base/random.h"
 #include "traces/assembly/clocks.h"
 #include "traces/assembly/links.h"
 
 namespace plimsoll::traces {
 namespace {
 
+// IDs come from outside: without a seed of the process some could be chosen that all fall into one place. It decides no result, because
+// traces are numbered as they come.
 struct TraceIdHash {
   using is_avalanching = void;
-  size_t operator()(const TraceId& id) const { return mixed(id.low ^ mixed(id.high)); }
+  size_t operator()(const TraceId& id) const {
+    static const uint64_t seed = random_seed();
+    return mixed(seed ^ mixed(id.low ^ mixed(id.high ^ seed)));
+  }
 };
 
 // Indices of spans by trace.
@@ -52,7 +58,7 @@ ByTrace group_by_trace(std::span<const Span> spans) {
 // Lays out one trace after the other. Its vectors are kept from trace to trace: a trace has some tens of spans.
 class Assembler {
  public:
-  explicit Assembler(const SpanSet& spans) : spans_(spans), links_(spans.spans()) {}
+  explicit Assembler(const SpanSet& spans) : spans_(spans), links_(spans) {}
 
   void add(std::span<uint32_t> indices);
   Assembly take();

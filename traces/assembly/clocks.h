@@ -21,6 +21,7 @@ struct Interval {
 //
 // A client span that waits for one server is taken to lie evenly around it: middle on middle, which no constant offset changes. Beside
 // other children the shift is `expected_ns` where they then lie within the parent, else the nearest shift with which they do.
+// At most 73 years either way.
 int64_t clock_shift_ns(const Interval& parent, const Interval& children, int64_t expected_ns, bool is_alone);
 
 }  // namespace plimsoll::traces

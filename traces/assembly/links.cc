@@ -38,12 +38,7 @@ void Links::build(std::span<uint32_t> indices, AssemblyCounts& counts) {
 }
 
 void Links::keep_distinct(std::span<uint32_t> indices, AssemblyCounts& counts) {
-  // A full order of contents, so that the order in which spans came decides nothing.
-  std::ranges::sort(indices, {}, [this](uint32_t i) {
-    const Span& span = all_[i];
-    return std::tuple(span.id, span.is_shared, -span.end_ns, span.start_ns, span.kind, span.service,
-                      span.operation, span.parent, i);
-  });
+  std::ranges::sort(indices, [this](uint32_t left, uint32_t right) { return is_preferred(left, right); });
   for (size_t begin = 0; begin < indices.size();) {
     size_t end = begin + 1;
     while (end < indices.size() && all_[indices[end]].id == all_[indices[begin]].id) {
@@ -52,6 +47,27 @@ void Links::keep_distinct(std::span<uint32_t> indices, AssemblyCounts& counts) {
     keep_one(indices.subspan(begin, end - begin), counts);
     begin = end;
   }
+}
+
+// By ID, and of one ID the span first that is kept: a full order of contents, so that the order in which spans came decides nothing. Names
+// by their text, because their numbers are given in that order; those that say where a span ran before none.
+bool Links::is_preferred(uint32_t left, uint32_t right) const {
+  const auto numbers = [this](uint32_t i) {
+    const Span& span = all_[i];
+    return std::tuple(span.id, span.is_shared, -span.end_ns, span.start_ns, span.kind);
+  };
+  const auto of_left = numbers(left);
+  const auto of_right = numbers(right);
+  if (of_left != of_right) {
+    return of_left < of_right;
+  }
+  const auto texts = [this](uint32_t i) {
+    const Span& span = all_[i];
+    return std::tuple(names_.services.name(span.service), names_.operations.name(span.operation), span.parent,
+                      span.machine == 0, span.replica == 0, names_.machines.name(span.machine),
+                      names_.replicas.name(span.replica), names_.versions.name(span.version), span.status, i);
+  };
+  return texts(left) < texts(right);
 }
 
 // Or two: the halves of a call.

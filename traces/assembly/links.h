@@ -12,7 +12,8 @@ namespace plimsoll::traces {
 // The distinct spans of one trace with their parents; reused from trace to trace.
 class Links {
  public:
-  explicit Links(std::span<const Span> all) : all_(all) {}
+  // Borrows the set.
+  explicit Links(const SpanSet& all) : all_(all.spans()), names_(all.names()) {}
 
   // `indices`: those of one trace, into all spans; reordered.
   void build(std::span<uint32_t> indices, AssemblyCounts& counts);
@@ -32,8 +33,10 @@ class Links {
   void cut_cycles(AssemblyCounts& counts);
   void count_roots(AssemblyCounts& counts);
   bool is_before(uint32_t left, uint32_t right) const;
+  bool is_preferred(uint32_t left, uint32_t right) const;
 
   std::span<const Span> all_;
+  const Names& names_;
   std::vector<uint32_t> kept_;      // by ID, client halves before server halves
   std::vector<uint8_t> is_shared_;  // also where only the kinds say so
   std::vector<uint32_t> parents_;

@@ -143,6 +143,26 @@ TEST(Assembly, KeepsTheLongerOfTwoSpansWithOneId) {
   EXPECT_EQ(counts(text).conflicting, 1);
 }
 
+// Copies that differ in where they ran only, with names that have other numbers in each order.
+TEST(Assembly, KeepsTheSameCopyInAnyOrder) {
+  const std::vector<std::string> lines{"1 a - web/get 0 9",       "1 a - web/get@r1 0 9",
+                                       "1 a - web/get@r2@m2 0 9", "1 a - web/get@r3@m1 0 9",
+                                       "1 a - api/set 0 8",       "1 a - api/put 0 8"};
+  std::vector<size_t> order{0, 1, 2, 3, 4, 5};
+  do {
+    std::string text;
+    for (const size_t i : order) {
+      text += lines[i] + "\n";
+    }
+    const SpanSet spans = spans_of(text);
+    const Assembly assembly = assemble(spans);
+    ASSERT_EQ(assembly.nodes.size(), 1);
+    const Span& kept = spans.spans()[assembly.nodes.front().span];
+    ASSERT_EQ(spans.names().machines.name(kept.machine), "m1") << text;
+    ASSERT_EQ(spans.names().replicas.name(kept.replica), "r3") << text;
+  } while (std::ranges::next_permutation(order).found);
+}
+
 TEST(Assembly, LinksTheHalvesOfACallWithOneId) {
   const char* const expected = R"(
 web/call 0..100 gap 40
@@ -239,6 +259,34 @@ TEST(Assembly, DoesNotDependOnTheOrderOfSpans) {
     first = first.empty() ? made : first;
     EXPECT_EQ(made, first);
     std::ranges::shuffle(lines, random);
+  }
+}
+
+// Spans of a century below moments on another machine: each is shifted further than the one above.
+TEST(Assembly, BoundsShiftsThatAddUp) {
+  constexpr int64_t kLongest = INT64_MAX / 2;
+  SpanSet spans;
+  for (uint64_t i = 1; i <= 40; ++i) {
+    const bool is_long = i % 2 == 0;
+    const auto add = [&](uint64_t id, int64_t end_ns, const char* machine) {
+      ASSERT_TRUE(spans.add({.trace = {0, 1},
+                             .id = id,
+                             .parent = i - 1,
+                             .start_ns = 0,
+                             .end_ns = end_ns,
+                             .service = machine,
+                             .machine = machine}));
+    };
+    add(i, is_long ? kLongest : 0, is_long ? "even" : "odd");
+    if (!is_long) {
+      add(i + 100, 0, "third");
+    }
+  }
+  for (const Node& node : assemble(spans).nodes) {
+    EXPECT_GE(node.start_ns, -kLongest);
+    EXPECT_LE(node.end_ns, kLongest + kLongest / 2);
+    EXPECT_GE(node.self_ns, 0);
+    EXPECT_LE(node.self_ns, node.duration_ns());
   }
 }
 
