@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 
 #include "formats/traces/resource_identity.h"
 
@@ -45,15 +46,15 @@ JaegerTags read_jaeger_tags(const Json& tags) {
   return read;
 }
 
-traces::SpanId jaeger_parent(const Json& span, const traces::TraceId& trace) {
-  traces::SpanId parent = traces::parse_span_id(text_in(member(span, "parentSpanID"))).value_or(0);
+// Nothing where the parent within the trace has an unreadable ID.
+std::optional<traces::SpanId> jaeger_parent(const Json& span, const traces::TraceId& trace) {
+  auto parent = parent_in(member(span, "parentSpanID"));
   bool is_child = false;
   for (const Json& reference : member(span, "references")) {
     const auto of = traces::parse_trace_id(text_in(member(reference, "traceID")));
-    const auto id = traces::parse_span_id(text_in(member(reference, "spanID")));
     const bool says_child = text_in(member(reference, "refType")) == "CHILD_OF";
-    if (id && of == trace && (parent == 0 || (says_child && !is_child))) {
-      parent = *id;
+    if (of == trace && (parent == 0 || (says_child && !is_child))) {
+      parent = parent_in(member(reference, "spanID"));
       is_child = says_child;
     }
   }
@@ -73,13 +74,18 @@ void add_process(const std::string& name, const Json& process, Processes& proces
 
 Status add_jaeger_span(const Json& json, const ResourceIdentity& identity, SpanSink& sink) {
   const auto trace = traces::parse_trace_id(text_in(member(json, "traceID"))).value_or(traces::TraceId{});
+  const traces::SpanId id = traces::parse_span_id(text_in(member(json, "spanID"))).value_or(0);
+  const auto parent = jaeger_parent(json, trace);
+  if (!parent) {
+    return sink.reject_parent(id);
+  }
   const JaegerTags tags = read_jaeger_tags(member(json, "tags"));
   const int64_t start_ns = ns_from_us(member(json, "startTime"));
   const int64_t duration_ns = ns_from_us(member(json, "duration"));
   const bool is_sound = start_ns >= 0 && duration_ns >= 0 && duration_ns <= INT64_MAX - start_ns;
   return sink.add({.trace = trace,
-                   .id = traces::parse_span_id(text_in(member(json, "spanID"))).value_or(0),
-                   .parent = jaeger_parent(json, trace),
+                   .id = id,
+                   .parent = *parent,
                    .start_ns = start_ns,
                    .end_ns = is_sound ? start_ns + duration_ns : -1,
                    .service = identity.service(),

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "traces/model/ids.h"
 
 namespace plimsoll::formats {
 
@@ -46,6 +47,14 @@ inline std::optional<int64_t> number_in(const Json& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool is_whole = !text.empty() && error == std::errc() && end == text.data() + text.size();
   return is_whole && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+// The ID of a span's parent, 0 for none; nothing where there is something else than an ID.
+inline std::optional<traces::SpanId> parent_in(const Json& value) {
+  if (value.is_null()) {
+    return 0;
+  }
+  return value.is_string() ? traces::parse_parent_id(text_in(value)) : std::nullopt;
 }
 
 inline bool is_true(const Json& value) {

@@ -27,11 +27,15 @@ Enum enum_in(const Json& value, Enum last) {
 Status add_otlp_span(const Json& json, const ResourceIdentity& identity, SpanSink& sink) {
   const auto trace = traces::parse_trace_id(text_in(member(json, "traceId")));
   const auto id = traces::parse_span_id(text_in(member(json, "spanId")));
+  const auto parent = parent_in(member(json, "parentSpanId"));
+  if (!parent) {
+    return sink.reject_parent(id.value_or(0));
+  }
   const auto start_ns = number_in(member(json, "startTimeUnixNano"));
   const auto end_ns = number_in(member(json, "endTimeUnixNano"));
   return sink.add({.trace = trace.value_or(traces::TraceId{}),
                    .id = id.value_or(0),
-                   .parent = traces::parse_span_id(text_in(member(json, "parentSpanId"))).value_or(0),
+                   .parent = *parent,
                    .start_ns = start_ns.value_or(-1),
                    .end_ns = end_ns.value_or(-1),
                    .service = identity.service(),

@@ -82,7 +82,7 @@ traces::SpanStatus status_of(Bytes message) {
 }
 
 // False where it is malformed.
-bool parse_span(Bytes message, traces::NamedSpan& span) {
+bool parse_span(Bytes message, traces::NamedSpan& span, bool& is_parent_sound) {
   WireFields fields(message);
   while (fields.next()) {
     switch (fields.number()) {
@@ -96,7 +96,8 @@ bool parse_span(Bytes message, traces::NamedSpan& span) {
         span.id = fields.bytes().size() == kSpanIdBytes ? big_endian(fields.bytes()) : 0;
         break;
       case 4:
-        span.parent = fields.bytes().size() == kSpanIdBytes ? big_endian(fields.bytes()) : 0;
+        is_parent_sound = fields.bytes().empty() || fields.bytes().size() == kSpanIdBytes;
+        span.parent = is_parent_sound ? big_endian(fields.bytes()) : 0;
         break;
       case 5:
         span.operation = fields.text();
@@ -173,7 +174,11 @@ class OtlpReader {
                            .replica = identity_.replica(),
                            .machine = identity_.machine(),
                            .version = identity_.version()};
-    return parse_span(message, span) ? sink_.add(span) : malformed();
+    bool is_parent_sound = true;
+    if (!parse_span(message, span, is_parent_sound)) {
+      return malformed();
+    }
+    return is_parent_sound ? sink_.add(span) : sink_.reject_parent(span.id);
   }
 
   SpanSink& sink_;

@@ -13,6 +13,7 @@ namespace plimsoll::formats {
 namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n";
+constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
 
 std::string_view without_spaces(std::string_view text) {
   const size_t begin = text.find_first_not_of(kSpaces);
@@ -98,7 +99,9 @@ Result<TraceFormat> read_content(Bytes content, const TraceLimits& limits, SpanS
     const Status read = read_otlp(content, sink);
     return read ? Result<TraceFormat>(TraceFormat::kOtlp) : propagate(read);
   }
-  const std::string_view text = without_spaces(as_text(content));
+  std::string_view text = as_text(content);
+  text.remove_prefix(text.starts_with(kUtf8Mark) ? kUtf8Mark.size() : 0);
+  text = without_spaces(text);
   if (text.starts_with('{') || text.starts_with('[')) {
     return read_json(text, limits, sink);
   }

@@ -24,7 +24,7 @@ struct TraceLimits {
 struct SpansRead {
   TraceFormat format = TraceFormat::kTable;
   uint64_t taken = 0;
-  uint64_t rejected = 0;        // spans without IDs, or with impossible times
+  uint64_t rejected = 0;        // spans without IDs, with impossible times or unreadable parents
   std::string first_rejection;  // why the first of them was
 };
 

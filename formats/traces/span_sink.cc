@@ -17,6 +17,11 @@ Status SpanSink::add(const traces::NamedSpan& span) {
   return {};
 }
 
+Status SpanSink::reject_parent(traces::SpanId span) {
+  reject("span " + traces::span_id_text(span) + " has an unreadable parent ID");
+  return {};
+}
+
 void SpanSink::reject(std::string reason) {
   if (rejected_++ == 0) {
     first_rejection_ = printable(reason);

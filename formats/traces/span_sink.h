@@ -18,6 +18,8 @@ class SpanSink {
   Status add(const traces::NamedSpan& span);
   // One that its reader could not make sense of.
   void reject(std::string reason);
+  // One whose parent has an ID that cannot be read: as a root it would be a request of its own.
+  Status reject_parent(traces::SpanId span);
 
   uint64_t taken() const { return taken_; }
   uint64_t rejected() const { return rejected_; }

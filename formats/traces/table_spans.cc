@@ -133,9 +133,14 @@ class SpanTableReader {
     };
     const std::string_view replica = field(kReplica);
     const int64_t start_ns = time_in(field(kStart));
+    const traces::SpanId id = traces::parse_span_id(field(kSpan)).value_or(0);
+    const auto parent = traces::parse_parent_id(field(kParent));
+    if (!parent) {
+      return sink_.reject_parent(id);
+    }
     return sink_.add({.trace = traces::parse_trace_id(field(kTrace)).value_or(traces::TraceId{}),
-                      .id = traces::parse_span_id(field(kSpan)).value_or(0),
-                      .parent = traces::parse_span_id(field(kParent)).value_or(0),  // "root" is no number
+                      .id = id,
+                      .parent = *parent,
                       .start_ns = start_ns,
                       .end_ns = places_[kEnd] != kNoPlace ? time_in(field(kEnd))
                                                           : end_of(start_ns, time_in(field(kDurationUs))),
@@ -167,17 +172,15 @@ Status read_span_table(std::string_view text, SpanSink& sink) {
 }
 
 bool is_span_table(std::string_view text) {
-  std::string_view line = text.substr(0, text.find_first_of("\r\n"));
   bool has_trace = false;
   bool has_span = false;
-  while (!line.empty()) {
-    const size_t end = std::min(line.find(','), line.size());
-    const auto column = column_named(line.substr(0, end));
-    has_trace = has_trace || column == kTrace;
-    has_span = has_span || column == kSpan;
-    line.remove_prefix(std::min(end + 1, line.size()));
-  }
-  return has_trace && has_span;
+  const Status stopped =
+      for_each_csv_row(text, [&](uint64_t, std::span<const std::string_view> names) -> Status {
+        has_trace = std::ranges::any_of(names, [](auto name) { return column_named(name) == kTrace; });
+        has_span = std::ranges::any_of(names, [](auto name) { return column_named(name) == kSpan; });
+        return fail(ErrorCode::kInvalid, "the first row is enough");
+      });
+  return !stopped && has_trace && has_span;
 }
 
 }  // namespace plimsoll::formats

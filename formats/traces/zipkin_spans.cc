@@ -43,10 +43,15 @@ Status add_zipkin_span(const Json& json, ResourceIdentity& identity, SpanSink& s
   const Json& duration = member(json, "duration");
   const int64_t start_ns = ns_from_us(timestamp);
   const int64_t duration_ns = duration.is_null() ? 0 : ns_from_us(duration);
+  const traces::SpanId id = traces::parse_span_id(text_in(member(json, "id"))).value_or(0);
+  const auto parent = parent_in(member(json, "parentId"));
+  if (!parent) {
+    return sink.reject_parent(id);
+  }
   return sink.add(
       {.trace = traces::parse_trace_id(text_in(member(json, "traceId"))).value_or(traces::TraceId{}),
-       .id = traces::parse_span_id(text_in(member(json, "id"))).value_or(0),
-       .parent = traces::parse_span_id(text_in(member(json, "parentId"))).value_or(0),
+       .id = id,
+       .parent = *parent,
        .start_ns = start_ns,
        .end_ns = start_ns < 0 || duration_ns < 0 || duration_ns > INT64_MAX - start_ns
                      ? -1

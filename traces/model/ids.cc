@@ -40,6 +40,11 @@ std::optional<SpanId> parse_span_id(std::string_view hex) {
   return id && *id != 0 ? id : std::nullopt;
 }
 
+std::optional<SpanId> parse_parent_id(std::string_view text) {
+  const bool is_none = text == "root" || text.find_first_not_of('0') == std::string_view::npos;
+  return is_none ? std::optional<SpanId>(0) : parse_span_id(text);
+}
+
 std::string to_text(const TraceId& id) {
   return fmt::format("{:016x}{:016x}", id.high, id.low);
 }

@@ -24,6 +24,8 @@ using SpanId = uint64_t;
 // and for all zeros.
 std::optional<TraceId> parse_trace_id(std::string_view hex);
 std::optional<SpanId> parse_span_id(std::string_view hex);
+// That of a span's parent: 0, for none, of an empty text, "root" and zeros; nothing for what is no ID.
+std::optional<SpanId> parse_parent_id(std::string_view text);
 
 // Lower-case, 32 and 16 digits.
 std::string to_text(const TraceId& id);

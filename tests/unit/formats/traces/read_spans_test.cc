@@ -151,6 +151,51 @@ TEST(ReadSpans, CountsSpansThatCannotBe) {
   EXPECT_EQ(done.counts.first_rejection, "a span has no trace ID");
 }
 
+// As roots they would be requests of their own.
+TEST(ReadSpans, RejectsSpansWithUnreadableParents) {
+  const Read table = read(
+      "trace_id,span_id,parent_id,operation,start_ns,end_ns\n"
+      "1,2,,x,5,6\n1,3,root,x,5,6\n1,4,0000000000000000,x,5,6\n1,5,2,x,5,6\n1,6,span-2,x,5,6\n1,7,"
+      "12345678901234567,x,5,6\n");
+  EXPECT_EQ(table.counts.taken, 4);
+  EXPECT_EQ(table.counts.rejected, 2);
+  EXPECT_EQ(table.counts.first_rejection, "span 0000000000000006 has an unreadable parent ID");
+  const auto rejected = [](std::string text, std::string_view parent) {
+    text.replace(text.find('?'), 1, parent);
+    const Read done = read(text);
+    EXPECT_EQ(done.counts.taken + done.counts.rejected, 1) << text << done.error;
+    return done.counts.rejected;
+  };
+  for (
+      const char* format :
+      {R"({"resourceSpans": [{"scopeSpans": [{"spans": [
+            {"traceId": "1", "spanId": "2", "parentSpanId": ?, "startTimeUnixNano": 5, "endTimeUnixNano": 6}]}]}]})",
+       R"([{"traceId": "1", "id": "2", "parentId": ?, "timestamp": 3}])",
+       R"({"data": [{"spans": [{"traceID": "1", "spanID": "2", "parentSpanID": ?, "startTime": 3, "duration": 1}]}]})",
+       R"({"data": [{"spans": [{"traceID": "1", "spanID": "2", "startTime": 3, "duration": 1, "references":
+            [{"refType": "CHILD_OF", "traceID": "1", "spanID": ?}]}]}]})"}) {
+    EXPECT_EQ(rejected(format, "\"3\""), 0) << format;
+    EXPECT_EQ(rejected(format, "null"), 0) << format;
+    EXPECT_EQ(rejected(format, "\"\""), 0) << format;
+    EXPECT_EQ(rejected(format, "\"abcx\""), 1) << format;
+    EXPECT_EQ(rejected(format, "3"), 1) << format;
+  }
+  const std::string span =
+      part(1, std::string(16, 'a')) + part(2, "12345678") + part(4, "xy") + fixed64(7, 5) + fixed64(8, 6);
+  EXPECT_EQ(read(part(1, part(2, part(2, span)))).counts.rejected, 1);
+}
+
+// As spreadsheets write them.
+TEST(ReadSpans, TakesByteOrderMarksAndQuotedNames) {
+  const std::string mark = "\xef\xbb\xbf";
+  const std::string table =
+      "\"TraceID\",\"SpanID\",\"method\",\"start_ns\",\"end_ns\"\r\n\"1\",\"2\",\"x\",5,6\r\n";
+  EXPECT_EQ(read(table).counts.taken, 1);
+  EXPECT_EQ(read(mark + table).counts.taken, 1);
+  EXPECT_EQ(read(mark + "trace_id,span_id,method,start_ns,end_ns\n1,2,x,5,6\n").counts.taken, 1);
+  EXPECT_EQ(read(mark + kOtlpJson).counts.taken, 2);
+}
+
 TEST(ReadSpans, Compressed) {
   EXPECT_EQ(read(gzipped(kOtlpJson)).spans, kOtlpSpans);
   EXPECT_EQ(read(gzipped(otlp_request())).spans, kOtlpSpans);
