@@ -155,7 +155,9 @@ std::vector<uint32_t> traces_for(const Sides& sides, bool with_reference) {
   return traces;
 }
 
-Result<query::Table> by_clouddiag(const TraceFiles& files, const Sides& sides, bool as_printed) {
+// `service`: rows of this one only; 0: all.
+Result<query::Table> by_clouddiag(const TraceFiles& files, const Sides& sides, bool as_printed,
+                                  uint32_t service) {
   const diagnosis::CloudDiagOptions options =
       as_printed ? diagnosis::CloudDiagOptions() : diagnosis::CloudDiagOptions::improved();
   const auto found =
@@ -168,11 +170,18 @@ Result<query::Table> by_clouddiag(const TraceFiles& files, const Sides& sides, b
       fmt::format("{} categories of {} requests or more, {} anomalous; CloudDiag has no confidence, see "
                   "docs/diagnosis.md",
                   found->categories, options.min_requests, found->anomalous_categories));
+  if (found->skipped_categories > 0) {
+    table.notes.push_back(
+        fmt::format("{} anomalous categories skipped: {}", found->skipped_categories, found->first_skipped));
+  }
   double all = 0;
   for (const auto& method : found->methods) {
     all += method.mass;
   }
   for (const auto& method : found->methods) {
+    if (service != 0 && method.method.service != service) {
+      continue;
+    }
     const std::vector<uint32_t> unknown{0};
     for (const uint32_t replica : method.replicas.empty() ? unknown : method.replicas) {
       add_row(files.spans->names(),
@@ -191,24 +200,33 @@ Result<query::Table> by_clouddiag(const TraceFiles& files, const Sides& sides, b
   return table;
 }
 
-query::Table by_pca(const TraceFiles& files, const Sides& sides) {
+Result<query::Table> by_pca(const TraceFiles& files, const Sides& sides, uint32_t service) {
   const auto requests = diagnosis::request_matrix(*files.spans, files.assembly, traces_for(sides, true),
                                                   diagnosis::TimeOf::kInclusive);
-  const auto found = diagnosis::pca_mann_whitney(requests);
+  if (!requests) {
+    return propagate(requests);
+  }
+  const auto found = diagnosis::pca_mann_whitney(*requests);
+  if (!found) {
+    return propagate(found);
+  }
   query::Table table = new_table();
   table.notes.push_back(
       fmt::format("{} of {} requests anomalous; PCA with Mann and Whitney's test is CloudDiag's peer, see "
                   "docs/diagnosis.md",
-                  found.anomalous_requests, requests.traces.size()));
-  for (const auto& suspect : found.methods) {
-    const diagnosis::Method& method = requests.methods[suspect.column];
+                  found->anomalous_requests, requests->traces.size()));
+  for (const auto& suspect : found->methods) {
+    const diagnosis::Method& method = requests->methods[suspect.column];
+    if (service != 0 && method.service != service) {
+      continue;
+    }
     add_row(files.spans->names(),
             {method.service,
              method.operation,
              0,
              0,
              "anomalous",
-             suspect.z / found.methods.front().z,
+             suspect.z / found->methods.front().z,
              {},
              fmt::format("z = {:.1f}", suspect.z)},
             table);
@@ -232,9 +250,9 @@ Result<query::Table> diagnosed(const DiagnoseOptions& options, const TraceFiles&
   switch (options.by) {
     case DiagnoseOptions::By::kCloudDiag:
     case DiagnoseOptions::By::kPaper:
-      return by_clouddiag(files, *sides, options.by == DiagnoseOptions::By::kPaper);
+      return by_clouddiag(files, *sides, options.by == DiagnoseOptions::By::kPaper, how.service);
     case DiagnoseOptions::By::kPca:
-      return by_pca(files, *sides);
+      return by_pca(files, *sides, how.service);
     case DiagnoseOptions::By::kAll:
       break;
   }

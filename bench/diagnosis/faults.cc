@@ -94,9 +94,16 @@ Status measure_faults(const Flags& flags, Report& report) {
       improved[kind].add(better ? place_among(*day, fault.service, better->methods, service_of) : SIZE_MAX);
       const auto matrix = diagnosis::request_matrix(day->spans(), day->assembly(), requests_of(sides, true),
                                                     diagnosis::TimeOf::kInclusive);
-      peer[kind].add(
-          place_among(*day, fault.service, diagnosis::pca_mann_whitney(matrix).methods,
-                      [&matrix](const auto& suspect) { return matrix.methods[suspect.column].service; }));
+      if (!matrix) {
+        return propagate(matrix);
+      }
+      const auto by_pca = diagnosis::pca_mann_whitney(*matrix);
+      if (!by_pca) {
+        return propagate(by_pca);
+      }
+      peer[kind].add(place_among(*day, fault.service, by_pca->methods, [&matrix](const auto& suspect) {
+        return matrix->methods[suspect.column].service;
+      }));
     }
   }
   constexpr double kMicroRank = 0.411;

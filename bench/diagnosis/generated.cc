@@ -89,7 +89,11 @@ Result<std::map<std::string, Counts>> by_matrix(const RequestGenerator& generato
   }
   counts["clouddiag-as-printed-methods"] = diagnosis::compared(methods, generator.faulty_methods());
   methods.clear();
-  for (const auto& suspect : diagnosis::pca_mann_whitney(inclusive).methods) {
+  const auto by_pca = diagnosis::pca_mann_whitney(inclusive);
+  if (!by_pca) {
+    return propagate(by_pca);
+  }
+  for (const auto& suspect : by_pca->methods) {
     methods.insert(static_cast<uint32_t>(suspect.column));
   }
   counts["pca-mann-whitney-methods"] = diagnosis::compared(methods, generator.faulty_methods());

@@ -104,6 +104,11 @@ Result<std::vector<AnomalousColumn>> anomalous_columns(const RequestMatrix& requ
     return propagate(parts, "decomposing {} requests x {} methods", requests.ms.rows(),
                      requests.ms.columns());
   }
+  if (!parts->has_converged) {
+    return fail(ErrorCode::kUnsupported,
+                "the decomposition of {} requests x {} methods did not converge in {} steps",
+                requests.ms.rows(), requests.ms.columns(), parts->iterations);
+  }
   std::vector<AnomalousColumn> found;
   for (size_t column = 0; column < requests.methods.size(); ++column) {
     double whole = 0;
@@ -145,12 +150,20 @@ Result<CloudDiagResult> clouddiag(const traces::SpanSet& spans, const traces::As
       continue;
     }
     ++result.anomalous_categories;
-    const RequestMatrix requests = request_matrix(spans, assembly, members, options.time_of);
-    const auto columns = anomalous_columns(requests, options);
-    if (!columns) {
+    const auto requests = request_matrix(spans, assembly, members, options.time_of);
+    const auto columns = requests ? anomalous_columns(*requests, options) : propagate(requests);
+    if (columns) {
+      add_columns(*requests, *columns, methods);
+      continue;
+    }
+    // The other categories are sound.
+    const ErrorCode code = columns.error().code;
+    if (code != ErrorCode::kTooLarge && code != ErrorCode::kUnsupported) {
       return propagate(columns);
     }
-    add_columns(requests, *columns, methods);
+    if (result.skipped_categories++ == 0) {
+      result.first_skipped = columns.error().message;
+    }
   }
   for (auto& [method, found] : methods) {
     result.methods.push_back(std::move(found));

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -48,6 +49,8 @@ struct CloudDiagResult {
   std::vector<AnomalousMethod> methods;  // most suspicious first
   size_t categories = 0;                 // with enough requests
   size_t anomalous_categories = 0;       // by their coefficient of variation
+  size_t skipped_categories = 0;         // of these; too large, or their decomposition did not converge
+  std::string first_skipped;             // why the first of them was
 };
 
 // Of these traces. Memory: two matrices of the largest category, and its replicas.
@@ -61,6 +64,7 @@ struct AnomalousColumn {
   double mass = 0;
   std::vector<uint32_t> replicas;
 };
+// kTooLarge for over kMaxRpcaColumns methods, kUnsupported where the decomposition does not converge.
 Result<std::vector<AnomalousColumn>> anomalous_columns(const RequestMatrix& requests,
                                                        const CloudDiagOptions& options);
 

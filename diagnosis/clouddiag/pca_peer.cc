@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "diagnosis/rpca/robust_pca.h"
 #include "diagnosis/rpca/symmetric_eigen.h"
 #include "statistics/rank_test.h"
 #include "statistics/student_t.h"
@@ -71,7 +72,12 @@ double q_limit(std::span<const double> rest, double alpha) {
 
 }  // namespace
 
-PcaResult pca_mann_whitney(const RequestMatrix& requests, const PcaOptions& options) {
+Result<PcaResult> pca_mann_whitney(const RequestMatrix& requests, const PcaOptions& options) {
+  if (requests.methods.size() > kMaxRpcaColumns) {
+    return with_hint(fail(ErrorCode::kTooLarge, "{} methods; at most {} are compared",
+                          requests.methods.size(), kMaxRpcaColumns),
+                     "choose a shorter window and reference");
+  }
   Matrix matrix = requests.ms;
   PcaResult result;
   if (matrix.rows() < 2) {

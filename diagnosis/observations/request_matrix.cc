@@ -13,14 +13,19 @@ Method method_of(const traces::SpanSet& spans, const traces::Node& node) {
 
 }  // namespace
 
-RequestMatrix request_matrix(const traces::SpanSet& spans, const traces::Assembly& assembly,
-                             std::span<const uint32_t> traces, TimeOf time_of) {
+Result<RequestMatrix> request_matrix(const traces::SpanSet& spans, const traces::Assembly& assembly,
+                                     std::span<const uint32_t> traces, TimeOf time_of, uint64_t max_entries) {
   constexpr float kMsPerNs = 1e-6F;
   std::map<Method, uint32_t> columns;
   for (const uint32_t trace : traces) {
     for (const traces::Node& node : assembly.nodes_of(assembly.traces[trace])) {
       columns.try_emplace(method_of(spans, node), 0);
     }
+  }
+  if (traces.size() * columns.size() > max_entries) {
+    return with_hint(fail(ErrorCode::kTooLarge, "{} requests x {} methods; at most {} entries are compared",
+                          traces.size(), columns.size(), max_entries),
+                     "choose a shorter window and reference");
   }
   RequestMatrix made;
   for (auto& [method, column] : columns) {

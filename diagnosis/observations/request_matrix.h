@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/result.h"
 #include "diagnosis/rpca/matrix.h"
 #include "traces/assembly/assembly.h"
 
@@ -28,9 +29,13 @@ struct RequestMatrix {
   uint32_t replica(size_t row, size_t column) const { return replicas[row * methods.size() + column]; }
 };
 
-// Of these traces; methods that a request does not call have 0 in its row.
-RequestMatrix request_matrix(const traces::SpanSet& spans, const traces::Assembly& assembly,
-                             std::span<const uint32_t> traces, TimeOf time_of);
+// Of a matrix: 1 GiB of times and replicas.
+inline constexpr uint64_t kMaxMatrixEntries = uint64_t{1} << 27;
+
+// Of these traces; methods that a request does not call have 0 in its row. kTooLarge, before anything is allocated, for over `max_entries`.
+Result<RequestMatrix> request_matrix(const traces::SpanSet& spans, const traces::Assembly& assembly,
+                                     std::span<const uint32_t> traces, TimeOf time_of,
+                                     uint64_t max_entries = kMaxMatrixEntries);
 
 // Divides each column by the middle of its values above 0, so that short methods count as much as long ones.
 void divide_by_medians(Matrix& matrix);

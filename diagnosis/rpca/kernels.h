@@ -15,7 +15,7 @@ inline size_t padded(size_t columns) {
 // Rows that are worked on at once: what they take fits into the first cache.
 inline constexpr size_t kBlockRows = 24;
 
-// Of one thread.
+// Of one part of the rows.
 struct PassBuffers {
   explicit PassBuffers(size_t stride)
       : target(kBlockRows * stride),
@@ -26,7 +26,7 @@ struct PassBuffers {
   std::vector<float> target;   // T of some rows
   std::vector<float> product;  // T Q
   std::vector<double> next;    // T of the next iteration
-  std::vector<double> gram;    // sum of T'T over the rows of this thread; tiles on and above the diagonal
+  std::vector<double> gram;    // sum of T'T over the rows of this part; tiles on and above the diagonal
   double residual = 0;         // sum of squares of M - L - E
 };
 

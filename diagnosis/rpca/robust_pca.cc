@@ -1,6 +1,7 @@
 #include "diagnosis/rpca/robust_pca.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <thread>
 
@@ -12,13 +13,19 @@
 namespace plimsoll::diagnosis {
 namespace {
 
-constexpr size_t kMaxColumns = 4096;
 // Of rows; starting a thread costs as much as some hundred of them.
-constexpr size_t kRowsOfThread = 2000;
+constexpr size_t kRowsOfPart = 2000;
+constexpr size_t kMaxParts = 32;
 
-size_t threads_for(size_t rows, size_t wanted) {
+// Into how many parts the rows are cut that are summed up by themselves. By the matrix alone: the order of sums decides the last digits,
+// which must not depend on the number of processors. A part has more rows than its sums have, times four.
+size_t parts_for(const Matrix& matrix) {
+  return std::clamp<size_t>(matrix.rows() / std::max(kRowsOfPart, 4 * matrix.columns()), 1, kMaxParts);
+}
+
+size_t threads_for(size_t parts, size_t wanted) {
   const size_t available = wanted != 0 ? wanted : std::max(1U, std::thread::hardware_concurrency());
-  return std::clamp<size_t>(rows / kRowsOfThread, 1, available);
+  return std::min(parts, available);
 }
 
 // The state of the iteration. With lambda = 1 / sqrt(max(m, n)) an iteration of the paper is
@@ -41,8 +48,7 @@ class Pursuit {
         stride_(padded(columns_)),
         lambda_(1 / std::sqrt(static_cast<double>(std::max(m_.rows(), columns_)))),
         shrinkage_(stride_ * stride_) {
-    const size_t threads = threads_for(m_.rows(), options.threads);
-    parts_.assign(threads, PassBuffers(stride_));
+    parts_.assign(parts_for(m_), PassBuffers(stride_));
   }
 
   Result<RobustPca> run() {
@@ -170,14 +176,18 @@ class Pursuit {
   void over_rows(const Work& work) {
     const size_t rows = m_.rows();
     const size_t each = (rows + parts_.size() - 1) / parts_.size();
-    run_all(parts_.size(), [&](size_t i) {
-      const size_t first = std::min(i * each, rows);
-      std::ranges::fill(parts_[i].gram, 0.0);
-      work(first, std::min(each, rows - first), parts_[i]);
+    // A thread that another program keeps from running takes fewer parts.
+    std::atomic<size_t> next = 0;
+    run_all(threads_for(parts_.size(), options_.threads), [&](size_t) {
+      for (size_t i = next++; i < parts_.size(); i = next++) {
+        const size_t first = std::min(i * each, rows);
+        std::ranges::fill(parts_[i].gram, 0.0);
+        work(first, std::min(each, rows - first), parts_[i]);
+      }
     });
   }
 
-  // columns x columns, of all threads; the upper triangle.
+  // columns x columns, of all parts in their order; the upper triangle.
   std::vector<double> take_gram() {
     std::vector<double> gram(columns_ * columns_);
     for (const PassBuffers& part : parts_) {
@@ -208,9 +218,9 @@ class Pursuit {
 }  // namespace
 
 Result<RobustPca> robust_pca(Matrix matrix, const RobustPcaOptions& options) {
-  if (matrix.columns() > kMaxColumns) {
-    return fail(ErrorCode::kInvalid, "a matrix of {} columns; at most {} are decomposed", matrix.columns(),
-                kMaxColumns);
+  if (matrix.columns() > kMaxRpcaColumns) {
+    return fail(ErrorCode::kTooLarge, "a matrix of {} columns; at most {} are decomposed", matrix.columns(),
+                kMaxRpcaColumns);
   }
   if (matrix.rows() == 0 || matrix.columns() == 0) {
     return RobustPca{.low_rank = std::move(matrix), .sparse = {}, .has_converged = true};

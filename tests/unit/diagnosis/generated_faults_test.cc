@@ -96,7 +96,9 @@ TEST(GeneratedFaults, ByRobustPcaAlone) {
     }
     pairs += compared(found_pairs, generator.faulty_pairs());
     std::set<uint32_t> suspects;
-    for (const SuspectMethod& suspect : pca_mann_whitney(inclusive).methods) {
+    const auto by_pca = pca_mann_whitney(inclusive);
+    ASSERT_TRUE(by_pca);
+    for (const SuspectMethod& suspect : by_pca->methods) {
       suspects.insert(static_cast<uint32_t>(suspect.column));
     }
     peer += compared(suspects, generator.faulty_methods());

@@ -5,6 +5,8 @@
 #include <functional>
 #include <random>
 
+#include "diagnosis/clouddiag/clouddiag.h"
+#include "diagnosis/clouddiag/pca_peer.h"
 #include "diagnosis/localization/diagnosis.h"
 #include "diagnosis/localization/exceedances.h"
 #include "diagnosis/localization/gap_coverage.h"
@@ -273,6 +275,35 @@ TEST(CallStructures, CountAServiceOnceARequest) {
   for (const auto& of : votes) {
     EXPECT_LE(of.votes, kWindow) << spans.names().services.name(of.service);
   }
+}
+
+// Requests with one method each have another category each kind; one has more methods than are decomposed.
+TEST(CloudDiag, SkipsCategoriesThatAreTooLarge) {
+  traces::SpanSet spans;
+  std::vector<uint32_t> all;
+  for (uint64_t i = 1; i <= 40; ++i) {
+    const uint64_t methods = i % 2 == 0 ? 5000 : 1;
+    for (uint64_t id = 1; id <= methods; ++id) {
+      ASSERT_TRUE(spans.add({.trace = {0, i},
+                             .id = id,
+                             .parent = id == 1 ? 0U : 1U,
+                             .start_ns = 0,
+                             .end_ns = static_cast<int64_t>(1000 * i),
+                             .service = "s",
+                             .operation = "o" + std::to_string(id)}));
+    }
+    all.push_back(static_cast<uint32_t>(i - 1));
+  }
+  const traces::Assembly assembly = traces::assemble(spans);
+  const auto found = clouddiag(spans, assembly, all, CloudDiagOptions::improved());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->anomalous_categories, 2);
+  EXPECT_EQ(found->skipped_categories, 1);
+  EXPECT_THAT(found->first_skipped, HasSubstr("5000"));
+  EXPECT_EQ(request_matrix(spans, assembly, all, TimeOf::kSelf, 1000).error().code, ErrorCode::kTooLarge);
+  const auto requests = request_matrix(spans, assembly, all, TimeOf::kSelf);
+  ASSERT_TRUE(requests);
+  EXPECT_EQ(pca_mann_whitney(*requests).error().code, ErrorCode::kTooLarge);
 }
 
 }  // namespace
