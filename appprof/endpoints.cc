@@ -10,6 +10,7 @@
 #include "appprof/heap.h"
 #include "appprof/locks.h"
 #include "appprof/pprof_writer.h"
+#include "appprof/unwind.h"
 
 namespace plimsoll::appprof {
 struct Endpoints::Route {
@@ -90,7 +91,9 @@ std::vector<std::string> Endpoints::problems() {
             ? std::string("heap samples have no labels: tcmalloc takes its stacks itself")
             : std::string(),
         are_lock_calls_ours() ? std::string()
-                              : "lock waits are not seen: another library replaces pthread_mutex_lock"}) {
+                              : "lock waits are not seen: another library replaces pthread_mutex_lock",
+        are_walks_allowed() ? std::string()
+                            : "stacks have one frame: the program registers unwinding tables (JIT)"}) {
     while (why.ends_with('\n')) {
       why.pop_back();
     }

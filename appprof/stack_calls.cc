@@ -21,18 +21,21 @@ extern "C" __attribute__((weak, visibility("default"), noinline)) int appprof_ge
     void** result, int max_depth, int skip) noexcept __asm__("_Z13GetStackTracePPvii");
 int appprof_get_stack_trace(void** result, int max_depth, int skip) noexcept {
   uintptr_t frames[kMaxFrames];
-  const auto skipped = static_cast<size_t>(std::max(skip, 0));
   const size_t depth =
       take_stack(frames, kMaxFrames, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+  // One frame at least: tcmalloc counts nothing for a stack of none.
+  const size_t skipped = std::min(static_cast<size_t>(std::max(skip, 0)), std::max<size_t>(depth, 1) - 1);
   int kept = 0;
   const auto add = [&](uintptr_t frame) {
     result[kept++] =
         reinterpret_cast<void*>(frame);  // NOLINT(performance-no-int-to-ptr): as gperftools keeps them
   };
-  for (size_t i = skipped; i < depth && kept < max_depth; ++i) {
+  const uint32_t labels = current_labels();
+  const int max_kept = labels != 0 && max_depth > 1 ? max_depth - 1 : max_depth;
+  for (size_t i = skipped; i < depth && kept < max_kept; ++i) {
     add(frames[i]);
   }
-  if (const uint32_t labels = current_labels(); labels != 0 && kept > 0 && kept < max_depth) {
+  if (labels != 0 && kept > 0 && kept < max_depth) {
     add(frame_of_labels(labels));
   }
   return kept;

@@ -46,6 +46,10 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
 }  // namespace
 
 size_t take_stack(uintptr_t* frames, size_t max_frames, uintptr_t first) noexcept {
+  if (!are_walks_allowed()) {
+    frames[0] = first;
+    return first == 0 ? 0 : 1;
+  }
   const Unwinder* found = g_unwinder.load(std::memory_order_acquire);
   const Unwinder unwinder = found != nullptr ? *found : Unwinder{&_Unwind_Backtrace, &_Unwind_GetIP};
   Walk walk{unwinder.get_ip, frames, max_frames, first, 0, first == 0};

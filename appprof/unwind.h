@@ -13,9 +13,12 @@ constexpr size_t kMaxFrames = 48;
 //
 // May be called in signal handlers and allocators, across fork and dlopen: libgcc's unwinder finds a binary's tables by
 // _dl_find_object (glibc 2.35 and later), which takes no lock, and allocates nothing. libunwind's unw_backtrace, 20 times as fast,
-// takes a mutex of its own and the loader's. Costs about 0.1 us per frame. One exception: where a program has registered
-// unwinding tables of its own (JIT compilers), libgcc 12 takes a mutex.
+// takes a mutex of its own and the loader's. Costs about 0.1 us per frame. Where !are_walks_allowed(), `first` alone is returned.
 size_t take_stack(uintptr_t* frames, size_t max_frames, uintptr_t first) noexcept;
+
+// False for good once the program has registered unwinding tables of its own (JIT compilers): libgcc's unwinder takes a mutex from
+// then on, which the calling thread may hold already. Any thread and handler.
+bool are_walks_allowed() noexcept;
 
 // Where a signal interrupted its thread, by the third argument of the handler: `first` of that thread's stack.
 uintptr_t interrupted_address(const void* context) noexcept;
