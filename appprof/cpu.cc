@@ -4,9 +4,14 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "appprof/thread_state.h"
 
@@ -29,13 +34,70 @@ void on_cpu_time(int, siginfo_t*, void* context) {
   errno = saved_errno;
 }
 
-bool set_timer(int64_t period_ns) {
-  const timeval period{period_ns / 1'000'000'000, period_ns % 1'000'000'000 / 1000};
-  const itimerval timer{period, period};
-  return ::setitimer(ITIMER_PROF, &timer, nullptr) == 0;
+bool is_signal_ours() {
+  struct sigaction now{};
+  return ::sigaction(SIGPROF, nullptr, &now) == 0 && now.sa_sigaction == &on_cpu_time;
 }
 
-// Empty, or why not: the program, or a profiler in it, has a use for them.
+// A timer of each thread's own CPU time. One of the process's would fire once a tick however many cores are busy, and ITIMER_PROF
+// would survive execve() and end the program that is executed then. The kernel ends these at exec, and a child has none.
+class ThreadTimers {
+ public:
+  ThreadTimers() = default;
+  ThreadTimers(const ThreadTimers&) = delete;
+  ThreadTimers& operator=(const ThreadTimers&) = delete;
+  ~ThreadTimers() {
+    for (const auto& [thread, timer] : timers_) {
+      ::timer_delete(timer);
+    }
+  }
+
+  // Those of threads that have come, and of none that has gone. False: no thread has one.
+  bool follow(const std::function<std::vector<pid_t>()>& list_threads) {
+    std::map<pid_t, timer_t> now;
+    for (const pid_t thread : list_threads()) {
+      if (auto known = timers_.extract(thread); !known.empty()) {
+        now.insert(std::move(known));
+      } else if (timer_t timer{}; start(thread, timer)) {
+        now.emplace(thread, timer);
+      }
+    }
+    for (const auto& [thread, timer] : std::exchange(timers_, std::move(now))) {
+      ::timer_delete(timer);
+    }
+    return !timers_.empty();
+  }
+
+ private:
+  static bool start(pid_t thread, timer_t& timer) {
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGPROF;
+    event._sigev_un._tid = thread;
+    // The kernel's number of the clock of a thread's CPU time, by that of the thread (CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED).
+    const auto clock = static_cast<clockid_t>(~static_cast<uint32_t>(thread) << 3 | 6);
+    if (::timer_create(clock, &event, &timer) != 0) {
+      return false;
+    }
+    const timespec period{0, kPeriodNs};
+    const itimerspec times{period, period};
+    if (::timer_settime(timer, 0, &times, nullptr) != 0) {
+      ::timer_delete(timer);
+      return false;
+    }
+    return true;
+  }
+
+  std::map<pid_t, timer_t> timers_;
+};
+
+int64_t process_cpu_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Empty, or why not: the program, or a profiler in it, has a use for it.
 std::string take_signal(struct sigaction& before) {
   itimerval timer{};
   // Ours where this process was forked while its parent was profiled.
@@ -53,7 +115,9 @@ std::string take_signal(struct sigaction& before) {
 }
 
 void give_signal_back(const struct sigaction& before) {
-  set_timer(0);
+  if (!is_signal_ours()) {
+    return;  // the program has taken it meanwhile
+  }
   // What is still pending, which would end the process without a handler, is discarded where the signal is ignored.
   struct sigaction action{};
   action.sa_handler = SIG_IGN;
@@ -82,6 +146,17 @@ void collect(Profile& profile) {
     sample.stand_in = "[stacks beyond the table]";
     sample.values = {lost, lost * static_cast<double>(kPeriodNs)};
     merge_equal(profile);
+  }
+}
+
+// What has no samples is as the rest: time until a new thread had its timer, and of threads that block the signal.
+void scale_to(Profile& profile, int64_t cpu_ns) {
+  double sampled_ns = 0;
+  for (const Sample& sample : profile.samples) {
+    sampled_ns += sample.values[1];
+  }
+  for (Sample& sample : profile.samples) {
+    sample.values[1] *= static_cast<double>(cpu_ns) / sampled_ns;
   }
 }
 
@@ -125,7 +200,8 @@ uint64_t SampleLog::take(const std::function<void(std::span<const uintptr_t>, ui
   return lost_.exchange(0, std::memory_order_relaxed);
 }
 
-Profile take_cpu_profile(const std::function<bool(int64_t ns)>& wait, std::string& why) {
+Profile take_cpu_profile(const std::function<std::vector<pid_t>()>& list_threads,
+                         const std::function<bool(int64_t ns)>& wait, std::string& why) {
   Profile profile;
   profile.types = {{"samples", "count"}, {"cpu", "nanoseconds"}};
   profile.period_type = {"cpu", "nanoseconds"};
@@ -141,14 +217,20 @@ Profile take_cpu_profile(const std::function<bool(int64_t ns)>& wait, std::strin
     return profile;
   }
   const int64_t began_ns = monotonic_ns();
-  if (!set_timer(kPeriodNs)) {
-    why = "no CPU profiles: the timer of CPU time cannot be set\n";
-  }
-  while (why.empty() && wait(kCollectNs)) {
-    collect(profile);
+  const int64_t cpu_began_ns = process_cpu_ns();
+  {
+    ThreadTimers timers;
+    if (!timers.follow(list_threads)) {
+      why = "no CPU profiles: no timer of CPU time can be set\n";
+    }
+    while (why.empty() && wait(kCollectNs) && is_signal_ours()) {
+      timers.follow(list_threads);
+      collect(profile);
+    }
   }
   give_signal_back(before);
   collect(profile);
+  scale_to(profile, process_cpu_ns() - cpu_began_ns);
   profile.duration_ns = monotonic_ns() - began_ns;
   profile.time_ns = unix_time_ns();
   return profile;
@@ -164,7 +246,8 @@ std::string legacy_cpu_profile(const Profile& profile, const std::string& maps) 
   // 0, the words of the head that follow, the version, the period in us, padding.
   add({0, 3, 0, static_cast<uintptr_t>(profile.period / 1000), 0});
   for (const Sample& sample : profile.samples) {
-    const auto count = static_cast<uintptr_t>(std::llround(sample.values[0]));
+    const auto count = static_cast<uintptr_t>(
+        std::max(1LL, std::llround(sample.values[1] / static_cast<double>(profile.period))));
     // A sample without a stack has an address that nothing lies at.
     add({count, sample.stack.empty() ? 1 : sample.stack.size()});
     for (const uintptr_t address : sample.stack) {

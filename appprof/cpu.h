@@ -1,8 +1,10 @@
-// CPU profiles: SIGPROF at each 10 ms of the process's CPU time, while a request lasts.
+// CPU profiles: SIGPROF at each 10 ms of a thread's CPU time, while a request lasts.
 //
 // Not by libprofiler: its handler takes a lock that a fork can leave locked, a child's exit writes into its parent's profile,
 // and its samples have no labels. Until the first request, and after each, SIGPROF is as the program left it.
 #pragma once
+
+#include <sys/types.h>
 
 #include <atomic>
 #include <cstddef>
@@ -10,6 +12,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "appprof/profile.h"
 #include "appprof/unwind.h"
@@ -47,9 +50,12 @@ class SampleLog {
   std::atomic<uint64_t> lost_{0};
 };
 
-// samples/count, cpu/nanoseconds, until `wait(ns)` is false. One at a time: the caller sees to it. In `why` what does not work;
-// empty: all is well.
-Profile take_cpu_profile(const std::function<bool(int64_t ns)>& wait, std::string& why);
+// samples/count, cpu/nanoseconds, until `wait(ns)` is false. Of the threads that are listed, ten times a second; nanoseconds are scaled
+// so that their sum is the process's CPU time, which hides what has no samples: threads that block SIGPROF, or live shorter than
+// 100 ms. Ends early where the program takes SIGPROF meanwhile. One at a time: the caller sees to it. In `why` what does not
+// work; empty: all is well.
+Profile take_cpu_profile(const std::function<std::vector<pid_t>()>& list_threads,
+                         const std::function<bool(int64_t ns)>& wait, std::string& why);
 
 // As google-pprof reads it: words of the machine, then the mappings.
 std::string legacy_cpu_profile(const Profile& profile, const std::string& maps);

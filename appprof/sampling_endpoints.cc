@@ -48,7 +48,8 @@ Response Endpoints::cpu_profile(const Request& request, const RequestTime& time,
   const int64_t until_ns = monotonic_ns() + *seconds * kSecond;
   bool is_whole = true;
   std::string why;
-  Profile profile = take_cpu_profile(waiting(time, until_ns, is_whole), why);
+  Profile profile = take_cpu_profile([this] { return thread_ids(settings_.is_own_thread); },
+                                     waiting(time, until_ns, is_whole), why);
   if (!why.empty()) {
     return failed(501, why);
   }

@@ -136,25 +136,6 @@ Sample ask_or_stand_in(pid_t thread, bool& is_gone) {
   return sample;
 }
 
-std::vector<pid_t> thread_ids(const ThreadSamplerOptions& options) {
-  std::vector<pid_t> ids;
-  DIR* folder = ::opendir("/proc/self/task");
-  while (folder != nullptr) {
-    const dirent* entry = ::readdir(folder);
-    if (entry == nullptr) {
-      break;
-    }
-    const pid_t id = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-    if (id > 0 && !(options.is_own && options.is_own(id))) {
-      ids.push_back(id);
-    }
-  }
-  if (folder != nullptr) {
-    ::closedir(folder);
-  }
-  return ids;
-}
-
 std::string prepare() {
   std::string why = install_handler();
   if (why.empty() && !is_signal_ours()) {
@@ -164,6 +145,25 @@ std::string prepare() {
 }
 
 }  // namespace
+
+std::vector<pid_t> thread_ids(const std::function<bool(pid_t)>& is_own) {
+  std::vector<pid_t> ids;
+  DIR* folder = ::opendir("/proc/self/task");
+  while (folder != nullptr) {
+    const dirent* entry = ::readdir(folder);
+    if (entry == nullptr) {
+      break;
+    }
+    const pid_t id = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    if (id > 0 && !(is_own && is_own(id))) {
+      ids.push_back(id);
+    }
+  }
+  if (folder != nullptr) {
+    ::closedir(folder);
+  }
+  return ids;
+}
 
 Profile take_wall_profile(const ThreadSamplerOptions& options, const std::function<bool(int64_t ns)>& wait,
                           std::string& why) {
@@ -183,7 +183,7 @@ Profile take_wall_profile(const ThreadSamplerOptions& options, const std::functi
   // Half to one and a half intervals, so that no loop of the program falls into step.
   while (wait(static_cast<int64_t>(static_cast<double>(options.interval_ns) * (0.5 + random.uniform())))) {
     if (round.empty()) {
-      round = thread_ids(options);
+      round = thread_ids(options.is_own);
       threads = round.size();
       for (size_t i = round.size(); i > 1; --i) {
         std::swap(round[i - 1], round[random.next() % i]);
@@ -217,7 +217,7 @@ Profile take_thread_profile(const ThreadSamplerOptions& options, std::string& wh
   profile.period = 1;
   why = prepare();
   const int64_t until_ns = monotonic_ns() + kAllThreadsNs;
-  for (const pid_t thread : why.empty() ? thread_ids(options) : std::vector<pid_t>()) {
+  for (const pid_t thread : why.empty() ? thread_ids(options.is_own) : std::vector<pid_t>()) {
     bool is_gone = false;
     Sample sample;
     sample.stand_in = kNoAnswerName;

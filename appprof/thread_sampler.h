@@ -33,6 +33,9 @@ Profile take_wall_profile(const ThreadSamplerOptions& options, const std::functi
 // Each thread once, in five seconds at most: threads/count.
 Profile take_thread_profile(const ThreadSamplerOptions& options, std::string& why);
 
+// Of the process, without those of `is_own`, which may be empty.
+std::vector<pid_t> thread_ids(const std::function<bool(pid_t)>& is_own);
+
 struct ThreadInfo {
   pid_t id = 0;
   std::string name;
