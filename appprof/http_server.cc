@@ -88,13 +88,13 @@ bool RequestTime::sleep(int64_t ns) const {
   const int64_t until_ns = monotonic_ns() + ns;
   std::array<pollfd, 2> polls{pollfd{connection_, POLLRDHUP, 0}, pollfd{stop_event_, POLLIN, 0}};
   for (;;) {
-    const int64_t left_ns = until_ns - monotonic_ns();
-    if (left_ns <= 0) {
-      return true;
-    }
+    const int64_t left_ns = std::max<int64_t>(until_ns - monotonic_ns(), 0);
     const timespec left{left_ns / 1'000'000'000, left_ns % 1'000'000'000};
     if (::ppoll(polls.data(), polls.size(), &left, nullptr) > 0) {
       return false;
+    }
+    if (left_ns == 0) {
+      return true;
     }
   }
 }

@@ -86,7 +86,7 @@ Response Endpoints::wall(const Request& request, const RequestTime& time) {
   return is_whole ? pprof(std::move(profile), "wall", false) : failed(503, "ended early\n");
 }
 
-Response Endpoints::threads(const Request& request, const RequestTime&) {
+Response Endpoints::threads(const Request& request, const RequestTime& time) {
   if (wants_text(request)) {
     std::ostringstream text;
     for (const ThreadInfo& thread : list_threads()) {
@@ -101,7 +101,7 @@ Response Endpoints::threads(const Request& request, const RequestTime&) {
   ThreadSamplerOptions options;
   options.is_own = settings_.is_own_thread;
   std::string why;
-  Profile profile = take_thread_profile(options, why);
+  Profile profile = take_thread_profile(options, [&time](int64_t ns) { return time.sleep(ns); }, why);
   return why.empty() ? pprof(std::move(profile), "threads", false) : failed(501, why);
 }
 

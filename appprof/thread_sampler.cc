@@ -20,6 +20,7 @@ namespace plimsoll::appprof {
 namespace {
 
 constexpr int64_t kAnswerTimeoutNs = 50'000'000;
+constexpr int64_t kWritingTimeoutNs = 1'000'000'000;
 // For the stacks of all threads: those that are not asked by then count as "[no answer]".
 constexpr int64_t kAllThreadsNs = 5'000'000'000;
 
@@ -64,22 +65,54 @@ void answer(int, siginfo_t* info, void* context) {
   errno = saved_errno;
 }
 
-std::string install_handler() {
+// Of a thread, a bit for each signal: `line` is "SigBlk:" or "SigPnd:" of its status.
+uint64_t signals_of(const std::string& status, const std::string& line) {
+  const size_t at = status.find("\n" + line);
+  return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 1 + line.size(), nullptr, 16);
+}
+
+std::string status_of(pid_t thread) {
+  return read_file(("/proc/self/task/" + std::to_string(thread) + "/status").c_str());
+}
+
+constexpr uint64_t bit_of(int signal) {
+  return uint64_t{1} << (signal - 1);
+}
+
+// The highest without a handler: one that no thread blocks, since a thread may wait for what it blocks (sigwaitinfo, signalfd), or
+// where some thread blocks them all, any.
+int free_signal(const ThreadSamplerOptions& options) {
+  uint64_t blocked = 0;
+  for (const pid_t thread : thread_ids(options.is_own)) {
+    blocked |= signals_of(status_of(thread), "SigBlk:");
+  }
+  int blocked_one = 0;
+  for (int number = SIGRTMAX; number >= SIGRTMIN; --number) {
+    struct sigaction now{};
+    if (::sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) {
+      continue;
+    }
+    if ((blocked & bit_of(number)) == 0) {
+      return number;
+    }
+    blocked_one = std::max(blocked_one, number);
+  }
+  return blocked_one;
+}
+
+std::string install_handler(const ThreadSamplerOptions& options) {
   if (g_signal.load() != 0) {
     return {};
   }
-  for (int number = SIGRTMAX; number >= SIGRTMIN; --number) {
-    struct sigaction now{};
-    if (::sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
-      struct sigaction ours{};
-      ours.sa_sigaction = &answer;
-      // On the thread's own stack for signals where it has one: Go and others run on stacks too small for a handler.
-      ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-      ::sigfillset(&ours.sa_mask);
-      if (::sigaction(number, &ours, nullptr) == 0) {
-        g_signal.store(number);
-        return {};
-      }
+  if (const int number = free_signal(options); number != 0) {
+    struct sigaction ours{};
+    ours.sa_sigaction = &answer;
+    // On the thread's own stack for signals where it has one: Go and others run on stacks too small for a handler.
+    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    ::sigfillset(&ours.sa_mask);
+    if (::sigaction(number, &ours, nullptr) == 0) {
+      g_signal.store(number);
+      return {};
     }
   }
   return "no stacks of threads: the program handles all real-time signals itself\n";
@@ -94,7 +127,16 @@ enum class Asked { kAnswered, kNoAnswer, kGone };
 
 // The stack of one thread.
 Asked ask(pid_t thread, Sample& sample) {
-  const uint32_t number = g_answer.word.load() / 8 + 1;
+  // Queued for good otherwise, each time: real-time signals are not merged, and their number is limited (RLIMIT_SIGPENDING).
+  const std::string status = status_of(thread);
+  if (((signals_of(status, "SigBlk:") | signals_of(status, "SigPnd:")) & bit_of(g_signal.load())) != 0) {
+    return Asked::kNoAnswer;
+  }
+  const uint32_t before = g_answer.word.load();
+  if (before % 8 == kWriting) {
+    return Asked::kNoAnswer;  // a handler that was given up goes on
+  }
+  const uint32_t number = before / 8 + 1;
   g_answer.word.store(word_of(number, kAsked));
   siginfo_t info{};
   info.si_code = SI_QUEUE;
@@ -116,7 +158,10 @@ Asked ask(pid_t thread, Sample& sample) {
         g_answer.word.compare_exchange_strong(word, word_of(number, kGivenUp))) {
       return Asked::kNoAnswer;
     }
-    // A handler that has begun is waited for: it writes where the next one would.
+    // A handler that has begun is waited for, since none is asked while it writes; but a thread that is stopped in it is not.
+    if (left_ns <= -kWritingTimeoutNs) {
+      return Asked::kNoAnswer;
+    }
     const timespec step{0, static_cast<long>(std::clamp<int64_t>(left_ns, 1'000'000, kAnswerTimeoutNs))};
     wait_on(g_answer.word, word, &step);
   }
@@ -136,8 +181,8 @@ Sample ask_or_stand_in(pid_t thread, bool& is_gone) {
   return sample;
 }
 
-std::string prepare() {
-  std::string why = install_handler();
+std::string prepare(const ThreadSamplerOptions& options) {
+  std::string why = install_handler(options);
   if (why.empty() && !is_signal_ours()) {
     why = "no stacks of threads: the program has replaced the handler of the signal\n";
   }
@@ -171,13 +216,14 @@ Profile take_wall_profile(const ThreadSamplerOptions& options, const std::functi
   profile.types = {{"samples", "count"}, {"wall", "nanoseconds"}};
   profile.period_type = {"wall", "nanoseconds"};
   profile.period = options.interval_ns;
-  why = prepare();
+  why = prepare(options);
   if (!why.empty()) {
     return profile;
   }
   RandomBits random(static_cast<uint64_t>(monotonic_ns()));
   const int64_t began_ns = monotonic_ns();
   int64_t last_ns = began_ns;
+  int64_t counted_ns = 0;
   std::vector<pid_t> round;
   size_t threads = 0;
   // Half to one and a half intervals, so that no loop of the program falls into step.
@@ -192,7 +238,8 @@ Profile take_wall_profile(const ThreadSamplerOptions& options, const std::functi
     if (round.empty()) {
       continue;  // no thread but ours
     }
-    // The time up to the question: what an answer takes must not count for the thread that is slow to answer.
+    // The time from the answer before up to the question: what an answer takes counts for no thread, and is made up for by
+    // scaling.
     const int64_t now_ns = monotonic_ns();
     bool is_gone = false;
     Sample sample = ask_or_stand_in(round.back(), is_gone);
@@ -201,27 +248,32 @@ Profile take_wall_profile(const ThreadSamplerOptions& options, const std::functi
       continue;  // its time goes to the next
     }
     sample.values = {1, static_cast<double>(now_ns - last_ns) * static_cast<double>(threads)};
-    last_ns = now_ns;
+    counted_ns += now_ns - last_ns;
+    last_ns = monotonic_ns();
     profile.samples.push_back(std::move(sample));
   }
   profile.duration_ns = monotonic_ns() - began_ns;
+  for (Sample& sample : profile.samples) {
+    sample.values[1] *= static_cast<double>(profile.duration_ns) / static_cast<double>(counted_ns);
+  }
   profile.time_ns = unix_time_ns();
   merge_equal(profile);
   return profile;
 }
 
-Profile take_thread_profile(const ThreadSamplerOptions& options, std::string& why) {
+Profile take_thread_profile(const ThreadSamplerOptions& options, const std::function<bool(int64_t ns)>& wait,
+                            std::string& why) {
   Profile profile;
   profile.types = {{"threads", "count"}};
   profile.period_type = {"threads", "count"};
   profile.period = 1;
-  why = prepare();
+  why = prepare(options);
   const int64_t until_ns = monotonic_ns() + kAllThreadsNs;
   for (const pid_t thread : why.empty() ? thread_ids(options.is_own) : std::vector<pid_t>()) {
     bool is_gone = false;
     Sample sample;
     sample.stand_in = kNoAnswerName;
-    if (monotonic_ns() < until_ns) {
+    if (monotonic_ns() < until_ns && wait(0)) {
       sample = ask_or_stand_in(thread, is_gone);
     }
     sample.values = {1, 0};

@@ -1,6 +1,6 @@
 // Stacks of all threads of the process, blocked ones too, by a signal to one at a time.
 //
-// The signal is the highest real-time one without a handler when the first request comes; its handler stays installed, since a
+// The signal is the highest real-time one without a handler that no thread blocks when the first request comes; its handler stays installed, since a
 // signal that arrives late would end the process otherwise. It is installed with SA_RESTART, but calls that the kernel never
 // restarts (poll, epoll_wait, select, nanosleep, recv with a timeout, sem_timedwait, ... signal(7)) return EINTR: a program must expect
 // that, as with any profiler by signals.
@@ -24,14 +24,15 @@ struct ThreadSamplerOptions {
 };
 
 // Threads in turn, in an order that is random for each round, until `wait(ns)` is false. Each sample stands for the time since
-// the one before it, once for each thread that lived: thread-time of all threads, unbiased. A thread that does not answer in 50 ms
-// (it blocks the signal, or is in an uninterruptible sleep) counts as "[no answer]". samples/count, wall/nanoseconds. One at a
+// the answer before it, once for each thread that lived, and scaled to the whole time: thread-time of all threads, unbiased. A thread
+// that blocks the signal is not asked; it and one that does not answer in 50 ms (an uninterruptible sleep) count as "[no answer]". samples/count, wall/nanoseconds. One at a
 // time: the caller sees to it. In `why` what does not work; empty: all is well.
 Profile take_wall_profile(const ThreadSamplerOptions& options, const std::function<bool(int64_t ns)>& wait,
                           std::string& why);
 
-// Each thread once, in five seconds at most: threads/count.
-Profile take_thread_profile(const ThreadSamplerOptions& options, std::string& why);
+// Each thread once, in five seconds at most: threads/count. After `wait(0)` was false none is asked.
+Profile take_thread_profile(const ThreadSamplerOptions& options, const std::function<bool(int64_t ns)>& wait,
+                            std::string& why);
 
 // Of the process, without those of `is_own`, which may be empty.
 std::vector<pid_t> thread_ids(const std::function<bool(pid_t)>& is_own);
