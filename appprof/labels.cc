@@ -26,10 +26,12 @@ struct LabelSet {
 constinit std::atomic<LabelSet*> g_sets{nullptr};
 
 // Appends with the zero at its end.
-size_t append(char* text, size_t size, const char* part) noexcept {
-  const size_t part_size = std::strlen(part) + 1;
+// `part` may be no text: of a scope that was popped in another thread, and its memory used for something else.
+size_t append(char* text, size_t size, const char* part, size_t field_size) noexcept {
+  const size_t part_size = ::strnlen(part, field_size - 1);
   std::memcpy(text + size, part, part_size);
-  return size + part_size;
+  text[size + part_size] = '\0';
+  return size + part_size + 1;
 }
 
 uint64_t hash_of_text(const char* text, size_t size) noexcept {
@@ -55,12 +57,12 @@ uint32_t current_labels() noexcept {
   for (; scope != nullptr && keys < kMaxKeys; scope = scope->outer) {
     bool is_hidden = false;
     for (size_t i = 0; i < keys; ++i) {
-      is_hidden = is_hidden || std::strcmp(taken[i]->key, scope->key) == 0;
+      is_hidden = is_hidden || std::strncmp(taken[i]->key, scope->key, sizeof(scope->key)) == 0;
     }
     if (!is_hidden) {
       taken[keys++] = scope;
-      size = append(text, size, scope->key);
-      size = append(text, size, scope->value);
+      size = append(text, size, scope->key, sizeof(scope->key));
+      size = append(text, size, scope->value, sizeof(scope->value));
     }
   }
   const uint64_t hash = hash_of_text(text, size);

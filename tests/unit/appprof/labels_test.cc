@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 #include <thread>
 
@@ -89,6 +90,18 @@ TEST(AppprofLabels, ScopesThatEndInAnotherOrderLeaveTheOthers) {
   EXPECT_EQ(now(), Set{});
   plimsoll_appprof_label never_pushed{};
   plimsoll_appprof_label_pop(&never_pushed);
+  EXPECT_EQ(now(), Set{});
+}
+
+// As one that was popped in another thread leaves it, which is a mistake of the program.
+TEST(AppprofLabels, AScopeWhoseMemoryIsUsedOtherwiseIsReadWithinItself) {
+  ASSERT_TRUE(allocate_label_table());
+  plimsoll_appprof_label label{};
+  plimsoll_appprof_label_push(&label, "request", 7, "get", 3);
+  std::memset(label.key, 'x', sizeof(label.key));
+  std::memset(label.value, 'y', sizeof(label.value));
+  EXPECT_EQ(now(), (Set{{std::string(23, 'x'), std::string(47, 'y')}}));
+  plimsoll_appprof_label_pop(&label);
   EXPECT_EQ(now(), Set{});
 }
 
