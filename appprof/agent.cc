@@ -1,6 +1,7 @@
 #include "appprof/agent.h"
 
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,8 +29,8 @@ constexpr uint32_t kMinConnectionsPerMinute = 240;
 struct Agent {
   AgentSettings settings;
   pid_t pid = 0;
+  std::unique_ptr<Endpoints> endpoints;  // destroyed after the server, whose threads use them
   std::unique_ptr<HttpServer> server;
-  std::unique_ptr<Endpoints> endpoints;
   std::string announced_at;  // a path; empty: nowhere
 };
 
@@ -38,6 +39,27 @@ constinit std::atomic<Agent*> g_agent{nullptr};
 // A start or stop is under way. Not a mutex: one that another thread held would stay locked in a forked child.
 constinit std::atomic<bool> g_is_changing{false};
 constinit std::atomic<bool> g_has_fork_handlers{false};
+
+// The end of another's start or stop is waited for, by looking: see g_is_changing. A start takes milliseconds, a
+// stop cuts the answers under way.
+class Change {
+ public:
+  Change() noexcept {
+    while (g_is_changing.exchange(true)) {
+      const timespec step{0, 1'000'000};
+      ::nanosleep(&step, nullptr);
+    }
+  }
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+  ~Change() { g_is_changing.store(false); }
+
+ private:
+  const Inside inside_;
+};
+
+// Whether g_agent serves: only who makes it false may stop it.
+constinit std::atomic<bool> g_is_serving{false};
 
 void remove_announcement(Agent& agent) {
   if (!agent.announced_at.empty()) {
@@ -48,7 +70,7 @@ void remove_announcement(Agent& agent) {
 
 // Another process's file and socket stay: only the one that announced itself takes it back. Its threads go on until the end.
 [[gnu::destructor]] void at_exit() {
-  Agent* agent = g_agent.exchange(nullptr);
+  Agent* agent = g_is_serving.exchange(false) ? g_agent.load() : nullptr;
   if (agent != nullptr && agent->pid == ::getpid()) {
     remove_announcement(*agent);
     constexpr std::string_view kUnix = "unix:";
@@ -106,11 +128,6 @@ std::string launch(Agent& agent, const ListenAddress& address) {
       agent.announced_at = announcement_path(folder, agent.pid);
     }
   }
-  if (!why.empty()) {
-    agent.server->stop();
-    stop_heap();
-    stop_locks();
-  }
   return why;
 }
 
@@ -118,15 +135,18 @@ std::string launch(Agent& agent, const ListenAddress& address) {
 // were registered before ours.
 void after_fork_in_child() {
   g_is_changing.store(false);
+  reset_locks_in_child();
+  reset_heap_in_child();
+  const bool is_serving = g_is_serving.exchange(false);
   Agent* parents = g_agent.exchange(nullptr);
   if (parents == nullptr) {
     return;
   }
-  // Leaked from here on: its mutexes may be locked, by threads that are not here.
-  parents->server->close_in_child();
-  reset_locks_in_child();
-  reset_heap_in_child();
-  if (!parents->settings.serves_children) {
+  // Leaked from here on: its mutexes may be locked, by threads that are not here. Half started or stopped it is too.
+  if (HttpServer* server = parents->server.get(); server != nullptr) {
+    server->close_in_child();
+  }
+  if (!is_serving || !parents->settings.serves_children) {
     return;
   }
   AgentSettings settings = parents->settings;
@@ -138,6 +158,16 @@ void after_fork_in_child() {
     settings.listen += "." + std::to_string(::getpid());
   }
   start_agent(settings);  // a child that cannot serve does its work all the same
+}
+
+// The server first, while a forked child still finds it.
+void end(Agent* agent) {
+  remove_announcement(*agent);
+  if (agent->server != nullptr) {
+    agent->server->stop();
+  }
+  g_agent.store(nullptr);
+  delete agent;
 }
 
 std::string start_exclusively(const AgentSettings& settings) {
@@ -158,11 +188,21 @@ std::string start_exclusively(const AgentSettings& settings) {
       }
     });
   }
-  auto agent = std::make_unique<Agent>();
-  agent->settings = settings;
-  why = launch(*agent, address);
-  if (why.empty()) {
-    g_agent.store(agent.release());
+  // Published first: a child that is forked meanwhile closes what is open by then.
+  auto owned = std::make_unique<Agent>();
+  owned->settings = settings;
+  Agent* agent = owned.release();
+  g_agent.store(agent);
+  try {
+    why = launch(*agent, address);
+  } catch (const std::exception& problem) {
+    why = problem.what();
+  }
+  g_is_serving.store(why.empty());
+  if (!why.empty()) {
+    stop_heap();
+    stop_locks();
+    end(agent);
   }
   return why;
 }
@@ -170,41 +210,29 @@ std::string start_exclusively(const AgentSettings& settings) {
 }  // namespace
 
 std::string start_agent(const AgentSettings& settings) {
-  if (g_is_changing.exchange(true)) {
-    return "another start or stop is under way";
-  }
-  const Inside inside;
-  std::string why;
+  const Change change;
   try {
-    why = start_exclusively(settings);
+    return start_exclusively(settings);
   } catch (const std::exception& problem) {
-    why = problem.what();
+    return problem.what();
   }
-  g_is_changing.store(false);
-  return why;
 }
 
 void stop_agent() {
-  if (g_is_changing.exchange(true)) {
-    return;
-  }
-  const Inside inside;
-  if (const std::unique_ptr<Agent> agent(g_agent.exchange(nullptr)); agent != nullptr) {
+  const Change change;
+  if (g_is_serving.exchange(false)) {
     stop_locks();
     stop_heap();
-    remove_announcement(*agent);
-    agent->server->stop();
+    end(g_agent.load());
   }
-  g_is_changing.store(false);
 }
 
 std::string agent_address() {
-  // While it changes, which would free what is read here, there is none.
+  // Does not wait: while it changes, there is none.
   if (g_is_changing.exchange(true)) {
     return {};
   }
-  const Agent* agent = g_agent.load();
-  std::string address = agent == nullptr ? std::string() : agent->server->address();
+  std::string address = g_is_serving.load() ? g_agent.load()->server->address() : std::string();
   g_is_changing.store(false);
   return address;
 }

@@ -47,7 +47,7 @@ typedef struct plimsoll_appprof_options {
 } plimsoll_appprof_options;
 
 /* Starts sampling, and a thread that serves. 0, or -1 with the reason in `error` (may be NULL). One at a time: a second start
- * fails until stop. Costs a thread with a stack of 256 KiB and 3 MiB of address space that is touched as sites appear. */
+ * fails until stop. Costs a thread with a stack of 1 MiB and 3 MiB of address space that are touched as they are needed. */
 PLIMSOLL_APPPROF_API int plimsoll_appprof_start(const plimsoll_appprof_options* options, char* error,
                                                 size_t error_size);
 

@@ -18,8 +18,9 @@
 namespace plimsoll::appprof {
 namespace {
 
-// A thread touches little of it; what it does not touch is only addresses.
-constexpr size_t kStackBytes = size_t{256} << 10;
+// A thread touches little of it; what it does not touch is only addresses. The C library puts the static thread-local variables of
+// all that is linked there too.
+constexpr size_t kStackBytes = size_t{1} << 20;
 constexpr int64_t kReadTimeoutNs = 5'000'000'000;
 constexpr int64_t kWriteTimeoutNs = 30'000'000'000;
 // Between looks at whether the descriptors are still ours: no event tells that they were closed.
@@ -118,9 +119,6 @@ bool HttpServer::start_thread(void* (*run)(void*), void* argument, pthread_t& th
 }
 
 std::string HttpServer::start(const ListenAddress& address) {
-  for (std::atomic<int>& connection : connections_) {
-    connection.store(-1);
-  }
   std::string why;
   is_unix_socket_ = !address.path.empty();
   socket_ = open_listening_socket(address, why);

@@ -47,7 +47,11 @@ class HttpServer {
   HttpServer(std::string token, uint32_t connections_per_minute, Handler handler)
       : token_(std::move(token)),
         connections_per_minute_(connections_per_minute),
-        handler_(std::move(handler)) {}
+        handler_(std::move(handler)) {
+    for (std::atomic<int>& connection : connections_) {
+      connection.store(-1);
+    }
+  }
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer();

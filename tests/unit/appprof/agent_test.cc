@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "appprof/announcement.h"
 #include "appprof/appprof.h"
@@ -48,6 +50,48 @@ TEST(AppprofStart, IsServedOnceAndStops) {
   stop();
   EXPECT_TRUE(start({.listen = "127.0.0.1:0"}));
   stop();
+}
+
+TEST(AppprofStart, AStopBesideLooksAtTheAddressStops) {
+  std::atomic<bool> is_over{false};
+  std::thread looking([&] {
+    while (!is_over.load()) {
+      address();
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    const Started started = start({.listen = "127.0.0.1:0"});
+    EXPECT_TRUE(started) << started.error;
+    stop();
+  }
+  is_over = true;
+  looking.join();
+  EXPECT_EQ(address(), "");
+}
+
+TEST(AppprofFork, AChildForkedWhileItStartsAndStopsServesNothing) {
+  ASSERT_TRUE(start({.listen = "127.0.0.1:0"}));  // the handlers of forks are there
+  stop();
+  std::atomic<bool> is_over{false};
+  std::thread changing([&] {
+    while (!is_over.load()) {
+      start({.listen = "127.0.0.1:0"});
+      stop();
+    }
+  });
+  int served = 0;
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::_exit(address().empty() ? 3 : 4);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    served += WEXITSTATUS(status) == 3 ? 0 : 1;
+  }
+  is_over = true;
+  changing.join();
+  EXPECT_EQ(served, 0);
 }
 
 TEST(AppprofStart, TheAnnouncementHasWhatADaemonNeeds) {
