@@ -122,10 +122,16 @@ std::string launch(Agent& agent, const ListenAddress& address) {
   if (why.empty() && settings.is_announced) {
     const std::string folder =
         settings.announcement_folder.empty() ? default_announcement_folder() : settings.announcement_folder;
-    why = announce(folder, {agent.pid, own_start_ticks(), agent.server->address(), !settings.token.empty(),
-                            Endpoints::kinds(), Endpoints::problems(), settings.labels});
-    if (why.empty()) {
-      agent.announced_at = announcement_path(folder, agent.pid);
+    const Announcement announcement{
+        agent.pid,          own_start_ticks(),     agent.server->address(), !settings.token.empty(),
+        Endpoints::kinds(), Endpoints::problems(), settings.labels};
+    const std::string why_not = announce(folder, announcement);
+    if (why_not.empty()) {
+      agent.announced_at = announcement_path(folder, agent.pid, announcement.start_ticks);
+    } else if (settings.must_be_announced) {
+      why = why_not;
+    } else {
+      agent.endpoints->add_problem(why_not);
     }
   }
   return why;
@@ -151,6 +157,7 @@ void after_fork_in_child() {
   }
   AgentSettings settings = parents->settings;
   settings.is_announced = true;
+  settings.must_be_announced = true;  // its address is none that anyone knows
   const auto address = parse_listen_address(settings.listen);
   if (address && address->path.empty()) {
     settings.listen = settings.listen.substr(0, settings.listen.rfind(':')) + ":0";
@@ -266,6 +273,7 @@ bool settings_of_environment(AgentSettings& settings) {
   if (!only.empty() && only != ::program_invocation_short_name) {
     return false;
   }
+  settings.must_be_announced = listen.empty();
   settings.listen = listen.empty() ? settings.listen : listen;
   settings.token = value("TOKEN");
   settings.labels = parse_labels(value("LABELS"));

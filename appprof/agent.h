@@ -12,6 +12,7 @@ struct AgentSettings {
   std::string listen = "127.0.0.1:0";
   std::string token;
   bool is_announced = false;
+  bool must_be_announced = false;  // else it serves where it cannot be announced, and the index page says why
   std::string announcement_folder;
   Labels labels;
   bool serves_children = false;

@@ -56,12 +56,12 @@ std::string to_json(const Announcement& announcement) {
   return json.str();
 }
 
-std::string announcement_path(const std::string& folder, pid_t pid) {
-  return folder + "/" + std::to_string(pid) + ".json";
+std::string announcement_path(const std::string& folder, pid_t pid, uint64_t start_ticks) {
+  return folder + "/" + std::to_string(pid) + "-" + std::to_string(start_ticks) + ".json";
 }
 
 std::string announce(const std::string& folder, const Announcement& announcement) {
-  const std::string path = announcement_path(folder, announcement.pid);
+  const std::string path = announcement_path(folder, announcement.pid, announcement.start_ticks);
   const std::string draft = path + ".new";
   const std::string json = to_json(announcement);
   ::unlink(draft.c_str());  // of an earlier process of this number

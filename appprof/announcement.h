@@ -23,9 +23,10 @@ struct Announcement {
 
 std::string to_json(const Announcement& announcement);
 
-// Writes FOLDER/PID.json, whole or not at all. Returns why not; empty: done.
+// Writes FOLDER/PID-START_TICKS.json, whole or not at all. Returns why not; empty: done. A file that another user left, of an earlier
+// process of this number, is not in the way.
 std::string announce(const std::string& folder, const Announcement& announcement);
-std::string announcement_path(const std::string& folder, pid_t pid);
+std::string announcement_path(const std::string& folder, pid_t pid, uint64_t start_ticks);
 
 // PLIMSOLL_APPPROF_DIR, else /run/plimsoll/appprof.
 std::string default_announcement_folder();

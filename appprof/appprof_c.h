@@ -24,7 +24,8 @@ typedef struct plimsoll_appprof_options {
   const char* listen;
   /* At least 16 characters. Where set, each request must carry "Authorization: Bearer TOKEN". */
   const char* token;
-  /* Nonzero: write PID.json into the folder of announcements. Always done where `listen` is NULL. */
+  /* Nonzero: write PID-START_TICKS.json into the folder of announcements. Always done where `listen` is NULL, and the start fails
+   * where it cannot be; else the page / says why. */
   int announce;
   /* NULL: PLIMSOLL_APPPROF_DIR, else /run/plimsoll/appprof. */
   const char* announce_dir;

@@ -21,6 +21,7 @@ plimsoll_appprof_options known_options(const plimsoll_appprof_options* given) {
 AgentSettings settings_of(const plimsoll_appprof_options& options) {
   AgentSettings settings;
   settings.is_announced = options.announce != 0 || options.listen == nullptr;
+  settings.must_be_announced = options.listen == nullptr;
   settings.listen = options.listen == nullptr ? settings.listen : options.listen;
   settings.token = options.token == nullptr ? "" : options.token;
   settings.announcement_folder = options.announce_dir == nullptr ? "" : options.announce_dir;

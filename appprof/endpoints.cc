@@ -68,6 +68,11 @@ Response Endpoints::answer(const Request& request, const RequestTime& time) {
   return (this->*found->answer)(request, time);
 }
 
+void Endpoints::add_problem(const std::string& problem) {
+  const std::lock_guard lock(limit_mutex_);
+  added_problems_.push_back(problem);
+}
+
 std::vector<std::string> Endpoints::kinds() {
   std::vector<std::string> kinds;
   if (why_no_heap().empty()) {
@@ -114,7 +119,12 @@ Response Endpoints::index(const Request&, const RequestTime&) {
   for (const auto& [key, value] : settings_.labels) {
     text << "\nlabel " << key << ": " << value;
   }
-  for (const std::string& problem : problems()) {
+  std::vector<std::string> all_problems = problems();
+  {
+    const std::lock_guard lock(limit_mutex_);
+    all_problems.insert(all_problems.end(), added_problems_.begin(), added_problems_.end());
+  }
+  for (const std::string& problem : all_problems) {
     text << "\nnot available: " << problem;
   }
   text << "\n";

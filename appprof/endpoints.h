@@ -29,6 +29,9 @@ class Endpoints {
   // Any thread. Profiles that sample while they wait (CPU, wall, threads) are taken one at a time, the others one after the other.
   Response answer(const Request& request, const RequestTime& time);
 
+  // Any thread: for the index page.
+  void add_problem(const std::string& problem);
+
   // What works now, and words about what does not.
   static std::vector<std::string> kinds();
   static std::vector<std::string> problems();
@@ -64,7 +67,8 @@ class Endpoints {
   const Settings settings_;
   mutable std::mutex mutex_;  // of whatever costs memory and time
   std::mutex limit_mutex_;
-  RateLimit limit_;  // guarded by limit_mutex_
+  RateLimit limit_;                          // guarded by limit_mutex_
+  std::vector<std::string> added_problems_;  // guarded by limit_mutex_
   std::atomic<bool> is_sampling_{false};
 };
 

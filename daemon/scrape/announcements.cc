@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/printable.h"
 #include "base/unique_fd.h"
@@ -29,6 +30,7 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
+// Of "PID.json" or "PID-START_TICKS.json".
 std::optional<uint32_t> pid_of_name(std::string_view name) {
   constexpr std::string_view kEnding = ".json";
   uint32_t pid = 0;
@@ -36,25 +38,32 @@ std::optional<uint32_t> pid_of_name(std::string_view name) {
     return std::nullopt;
   }
   name.remove_suffix(kEnding.size());
+  if (const size_t dash = name.find('-'); dash != std::string_view::npos) {
+    const std::string_view ticks = name.substr(dash + 1);
+    if (ticks.empty() || ticks.find_first_not_of("0123456789") != std::string_view::npos) {
+      return std::nullopt;
+    }
+    name = name.substr(0, dash);
+  }
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
   return error == std::errc() && end == name.data() + name.size() ? std::optional(pid) : std::nullopt;
 }
 
-// The names of files of processes, by PID, as many as are looked at.
-std::vector<uint32_t> announced_pids(const std::string& folder) {
-  std::vector<uint32_t> pids;
+// Files of processes, by PID and name, as many as are looked at.
+std::vector<std::pair<uint32_t, std::string>> announced_files(const std::string& folder) {
+  std::vector<std::pair<uint32_t, std::string>> files;
   const std::unique_ptr<DIR, CloseFolder> open_folder(::opendir(folder.c_str()));
-  while (open_folder != nullptr && pids.size() < kMaxFiles) {
+  while (open_folder != nullptr && files.size() < kMaxFiles) {
     const dirent* entry = ::readdir(open_folder.get());
     if (entry == nullptr) {
       break;
     }
     if (const auto pid = pid_of_name(entry->d_name)) {
-      pids.push_back(*pid);
+      files.emplace_back(*pid, entry->d_name);
     }
   }
-  std::ranges::sort(pids);
-  return pids;
+  std::ranges::sort(files);
+  return files;
 }
 
 // The user that a live process acts as.
@@ -160,8 +169,11 @@ Result<AnnouncedProcess> parse_announcement(std::string_view text) {
 
 Announcements read_announcements(const std::string& folder, const identity::ProcFs& proc_fs) {
   Announcements found;
-  for (const uint32_t pid : announced_pids(folder)) {
-    const std::string path = folder + "/" + std::to_string(pid) + ".json";
+  for (const auto& [pid, name] : announced_files(folder)) {
+    if (!found.processes.empty() && found.processes.back().pid == pid) {
+      continue;  // under another name too
+    }
+    const std::string path = folder + "/" + name;
     const auto user = user_of(proc_fs, pid);
     if (!user) {
       continue;  // it has ended without taking its file back

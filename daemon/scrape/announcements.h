@@ -31,7 +31,7 @@ struct Announcements {
   std::vector<std::string> problems;  // a file each, ten at most
 };
 
-// Of all processes that live, by number. Opens at most 1000 files PID.json, of 16 KiB at most, and follows no links. A folder that
+// Of all processes that live, by number. Opens at most 1000 files PID-START_TICKS.json or PID.json, of 16 KiB at most, and follows no links. A folder that
 // does not exist announces nothing; a file whose process has ended is passed over.
 Announcements read_announcements(const std::string& folder, const identity::ProcFs& proc_fs);
 

@@ -341,8 +341,8 @@ TEST_F(Appprof, APreloadedProgramsLocksAndHeapAreThoseThatItMeasured) {
       "");
   ASSERT_TRUE(eventually([&] { return heap_server.process().err().find("port ") != std::string::npos; }))
       << heap_server.process().err();
-  const std::string path = announcements + "/" + std::to_string(heap_server.process().pid()) + ".json";
-  const std::string json = run({"/bin/cat", path}).out;
+  const std::string files = announcements + "/" + std::to_string(heap_server.process().pid()) + "-*.json";
+  const std::string json = run({"/bin/sh", "-c", "cat " + files}).out;
   const size_t begin = json.find("http://");
   ASSERT_NE(begin, std::string::npos) << json;
   const std::string url = json.substr(begin, json.find('"', begin) - begin);
@@ -370,10 +370,10 @@ TEST_F(Appprof, WithoutTcmallocTheRestIsServed) {
   const Serving sleeper(preloaded({"PLIMSOLL_APPPROF_ANNOUNCE=1", "PLIMSOLL_APPPROF_DIR=" + announcements},
                                   {"/bin/sleep", "600"}),
                         "");
-  const std::string path = announcements + "/" + std::to_string(sleeper.process().pid()) + ".json";
+  const std::string files = announcements + "/" + std::to_string(sleeper.process().pid()) + "-*.json";
   std::string json;
   ASSERT_TRUE(eventually([&] {
-    json = run({"/bin/cat", path}).out;
+    json = run({"/bin/sh", "-c", "cat " + files}).out;
     return json.find("http://") != std::string::npos && json.ends_with("}\n");
   })) << sleeper.process().err();
   const size_t begin = json.find("http://");

@@ -24,7 +24,8 @@ using ::testing::HasSubstr;
 using testing::TemporaryDirectory;
 
 nlohmann::json announced(const std::string& folder, pid_t pid) {
-  return nlohmann::json::parse(read_file(announcement_path(folder, pid).c_str()), nullptr, false);
+  return nlohmann::json::parse(read_file(announcement_path(folder, pid, own_start_ticks()).c_str()), nullptr,
+                               false);
 }
 
 TEST(AppprofStart, BeyondLoopbackATokenIsRequired) {
@@ -115,6 +116,10 @@ TEST(AppprofStart, TheAnnouncementHasWhatADaemonNeeds) {
 TEST(AppprofStart, WhereItCannotBeAnnouncedItDoesNotStart) {
   EXPECT_THAT(start({.announce_dir = "/no/such/folder"}).error, HasSubstr("/no/such/folder"));
   EXPECT_EQ(address(), "");
+  const Started started =
+      start({.listen = "127.0.0.1:0", .announce = true, .announce_dir = "/no/such/folder"});
+  EXPECT_TRUE(started) << "its address is known: " << started.error;
+  stop();
 }
 
 TEST(AppprofStart, ASocketIsTheOwnersAndIsRemoved) {

@@ -90,6 +90,18 @@ TEST_F(AnnouncementFolder, HasTheProcessesThatLive) {
   EXPECT_THAT(found.problems, IsEmpty());
 }
 
+TEST_F(AnnouncementFolder, ANameMayHaveTheStartAndAnotherFileIsNotInTheWay) {
+  write("40-250.json", good());
+  write("40-249.json", announcement(40, 249, "http://127.0.0.1:8080"));  // of an earlier process
+  write("40-.json", good());
+  write("40-x.json", good());
+  write("40.json", good());  // the same once more
+  const Announcements found = read();
+  ASSERT_EQ(found.processes.size(), 1);
+  EXPECT_EQ(found.processes[0].pid, 40);
+  EXPECT_THAT(found.problems, IsEmpty());
+}
+
 TEST_F(AnnouncementFolder, OfAnEarlierProcessOfTheNumberIsPassedOver) {
   write("40.json", announcement(40, 249, "http://127.0.0.1:8080"));
   EXPECT_THAT(read().processes, IsEmpty());
