@@ -14,10 +14,19 @@
 namespace plimsoll::appprof {
 namespace {
 
+// The kernel says so of a file that was removed or replaced.
+std::string without_deleted(std::string path) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (path.ends_with(kDeleted)) {
+    path.resize(path.size() - kDeleted.size());
+  }
+  return path;
+}
+
 std::string executable_path() {
   std::array<char, 4096> path{};
   const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
-  return {path.data(), size > 0 ? static_cast<size_t>(size) : 0};
+  return without_deleted({path.data(), size > 0 ? static_cast<size_t>(size) : 0});
 }
 
 int add_object(dl_phdr_info* info, size_t, void* argument) {
@@ -95,10 +104,7 @@ std::vector<Mapping> parse_maps(const std::string& text) {
     fields >> std::hex >> mapping.begin >> dash >> mapping.end >> permissions >> mapping.file_offset >>
         device >> inode;
     std::getline(fields >> std::ws, mapping.path);
-    constexpr std::string_view kDeleted = " (deleted)";
-    if (mapping.path.ends_with(kDeleted)) {
-      mapping.path.resize(mapping.path.size() - kDeleted.size());
-    }
+    mapping.path = without_deleted(std::move(mapping.path));
     if (permissions.size() >= 3 && permissions[2] == 'x') {
       mappings.push_back(std::move(mapping));
     }
@@ -126,6 +132,7 @@ CodeMap CodeMap::read() {
   const std::string executable = executable_path();
   for (LoadedObject& object : map.objects_) {
     if (object.path.empty()) {
+      object.is_program = true;
       object.path = executable;  // the main program has no name there
     }
   }

@@ -21,6 +21,10 @@ struct LoadedObject {
   uintptr_t end = 0;  // of all segments
   std::string path;
   std::string build_id;
+  bool is_program = false;
+
+  // The program's is its own file still after another was put at its path.
+  std::string opened_path() const { return is_program ? "/proc/self/exe" : path; }
 };
 
 // As they are now. Objects are listed by dl_iterate_phdr, which holds the loader's lock for some microseconds; notes are read from

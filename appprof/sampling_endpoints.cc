@@ -131,6 +131,8 @@ Response Endpoints::symbol(const Request& request, const RequestTime&) {
   for (std::string word; addresses.size() < kMaxAddresses && std::getline(words, word, '+');) {
     addresses.push_back(std::strtoull(word.c_str(), nullptr, 16));
   }
+  std::ranges::sort(addresses);
+  addresses.erase(std::ranges::unique(addresses).begin(), addresses.end());
   const CodeMap code = CodeMap::read();
   const std::lock_guard lock(mutex_);
   const std::vector<std::string> names = names_of(code, addresses);

@@ -15,8 +15,11 @@ namespace plimsoll::appprof {
 namespace {
 
 constexpr uint64_t kMaxTableBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxNoteBytes = 65'536;
 constexpr size_t kMaxNameBytes = 4096;
 constexpr size_t kSymbolsAtOnce = 1024;
+// Of a file; further ones are unknown.
+constexpr size_t kMaxNamesBytes = size_t{16} << 20;
 
 // How many bytes of those wanted are there.
 size_t read_at(int file, uint64_t offset, void* to, size_t size) {
@@ -90,6 +93,24 @@ std::vector<Elf64_Shdr> sections_of(int file) {
   return sections;
 }
 
+// Whether the file still is the one that was loaded: a deployment may have put another there. Yes, where the loaded one has no ID.
+bool is_of_build(int file, const std::string& build_id) {
+  if (build_id.empty()) {
+    return true;
+  }
+  for (const Elf64_Shdr& section : sections_of(file)) {
+    if (section.sh_type == SHT_NOTE && section.sh_size <= kMaxNoteBytes) {
+      std::vector<char> notes(section.sh_size);
+      const size_t size = read_at(file, section.sh_offset, notes.data(), notes.size());
+      if (const std::string found = build_id_of_notes(notes.data(), size, section.sh_addralign);
+          !found.empty()) {
+        return found == build_id;
+      }
+    }
+  }
+  return false;
+}
+
 int open_regular(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status{};
@@ -105,6 +126,7 @@ int open_regular(const std::string& path) {
 std::vector<std::string> names_in_file(int file, std::span<const uint64_t> addresses) {
   std::vector<std::string> found(addresses.size());
   const std::vector<Elf64_Shdr> sections = sections_of(file);
+  size_t bytes = 0;
   for (const uint32_t wanted : {uint32_t{SHT_SYMTAB}, uint32_t{SHT_DYNSYM}}) {
     const auto table = std::ranges::find(sections, wanted, &Elf64_Shdr::sh_type);
     if (table == sections.end() || table->sh_link >= sections.size()) {
@@ -113,8 +135,9 @@ std::vector<std::string> names_in_file(int file, std::span<const uint64_t> addre
     std::vector<Best> best(addresses.size());
     search_table(file, *table, addresses, best);
     for (size_t i = 0; i < best.size(); ++i) {
-      if (best[i].is_found && found[i].empty()) {
+      if (best[i].is_found && found[i].empty() && bytes < kMaxNamesBytes) {
         found[i] = name_at(file, sections[table->sh_link], best[i].name);
+        bytes += found[i].size();
       }
     }
   }
@@ -131,8 +154,12 @@ std::vector<std::string> names_of(const CodeMap& code, std::span<const uintptr_t
   }
   std::vector<std::string> names(addresses.size());
   for (auto& [object, asked] : questions) {
-    const int file = open_regular(object->path);
+    const int file = open_regular(object->opened_path());
     if (file < 0) {
+      continue;
+    }
+    if (!is_of_build(file, object->build_id)) {
+      ::close(file);
       continue;
     }
     std::ranges::sort(asked);
