@@ -146,9 +146,9 @@ void HttpServer::stop() {
     }
     ::pthread_join(acceptor_, nullptr);
     std::unique_lock lock(mutex_);
-    for (const std::atomic<int>& connection : connections_) {
-      if (const int descriptor = connection.load(); descriptor >= 0) {
-        ::shutdown(descriptor, SHUT_RDWR);  // a client that does not read is not waited for
+    for (size_t slot = 0; slot < kMaxConnections; ++slot) {
+      if (is_connection_ours(slot)) {
+        ::shutdown(connections_[slot].load(), SHUT_RDWR);  // a client that does not read is not waited for
       }
     }
     is_idle_.wait(lock, [this] { return active_ == 0; });
@@ -172,11 +172,16 @@ void HttpServer::close_in_child() noexcept {
   }
   ::close(socket_.descriptor);
   ::close(stop_event_);
-  for (const std::atomic<int>& connection : connections_) {
-    if (const int descriptor = connection.load(); descriptor >= 0) {
-      ::close(descriptor);
+  for (size_t slot = 0; slot < kMaxConnections; ++slot) {
+    if (is_connection_ours(slot)) {
+      ::close(connections_[slot].load());
     }
   }
+}
+
+bool HttpServer::is_connection_ours(size_t slot) const noexcept {
+  const int descriptor = connections_[slot].load();
+  return descriptor >= 0 && FileIdentity::of(descriptor) == identities_[slot];
 }
 
 bool HttpServer::is_own_thread(pid_t thread) const {
@@ -199,7 +204,7 @@ void* HttpServer::run_connection(void* argument) {
   const auto [server, slot] = *connection;
   server->enter_thread(slot);
   try {
-    server->serve(server->connections_[slot].load());
+    server->serve(server->connections_[slot].load(), slot);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): memory is short, also for saying so
   }
   server->threads_[slot].store(0);
@@ -255,6 +260,7 @@ void HttpServer::start_connection(int connection) {
   }
   const auto slot = static_cast<size_t>(free - connections_.begin());
   auto argument = std::make_unique<Connection>(Connection{this, slot});
+  identities_[slot] = FileIdentity::of(connection);
   connections_[slot].store(connection);
   {
     const std::lock_guard lock(mutex_);
@@ -272,19 +278,28 @@ void HttpServer::start_connection(int connection) {
 void HttpServer::end_connection(size_t slot) {
   const std::lock_guard lock(mutex_);
   // The slot first: in a child forked in between, the number may be another file's.
-  ::close(connections_[slot].exchange(-1));
+  const bool is_ours = is_connection_ours(slot);
+  const int connection = connections_[slot].exchange(-1);
+  if (is_ours) {
+    ::close(connection);
+  }
   --active_;
   is_idle_.notify_all();
 }
 
-void HttpServer::serve(int connection) {
-  write_all(connection, [&] {
+void HttpServer::serve(int connection, size_t slot) {
+  const std::string response = [&] {
     try {
       return write_response(answer(connection));
     } catch (const std::exception& problem) {  // memory is short
       return write_response(refusal(503, std::string(problem.what()) + "\n"));
     }
-  }());
+  }();
+  // A profile takes a minute; the program may have closed what it did not know, and the number be another's connection.
+  if (!is_connection_ours(slot)) {
+    return;
+  }
+  write_all(connection, response);
   // Reads what the client still sends, so that closing does not throw away what it has not read.
   ::shutdown(connection, SHUT_WR);
   std::string rest;
@@ -311,7 +326,8 @@ Response HttpServer::answer(int connection) {
   }
   // A page of a browser may have a name that it makes resolve to this machine.
   const std::string host = request->header("host");
-  if (!request->header("origin").empty() ||
+  const std::string site = request->header("sec-fetch-site");
+  if (!request->header("origin").empty() || (!site.empty() && site != "none" && site != "same-origin") ||
       (token_.empty() && !is_unix_socket_ && !host.empty() && !is_address_or_localhost(host))) {
     return refusal(403, "not for pages of a browser: use an address or localhost\n");
   }

@@ -79,7 +79,9 @@ class HttpServer {
   void end_connection(size_t slot);
   bool wait_for_connection(RateLimit& limit) const;
   bool are_descriptors_ours() const noexcept { return FileIdentity::of(socket_.descriptor) == identity_; }
-  void serve(int connection);
+  // False also where the slot is free.
+  bool is_connection_ours(size_t slot) const noexcept;
+  void serve(int connection, size_t slot);
   Response answer(int connection);
   void enter_thread(size_t place);
   static void* run_acceptor(void* self);
@@ -98,6 +100,8 @@ class HttpServer {
 
   std::array<std::atomic<int>, kMaxConnections>
       connections_;  // descriptors; -1: free. Closed with mutex_ held
+  std::array<FileIdentity, kMaxConnections>
+      identities_;  // of the connections, as identity_; written before them
   std::array<std::atomic<pid_t>, kMaxConnections + 1> threads_{};
   std::mutex mutex_;
   std::condition_variable is_idle_;

@@ -85,6 +85,8 @@ TEST(AppprofServer, PagesOfBrowsersAreRefused) {
     EXPECT_EQ(status("Host: " + std::string(host) + "\r\n"), "403") << host;
   }
   EXPECT_EQ(status("Host: localhost\r\nOrigin: http://evil.example\r\n"), "403");
+  EXPECT_EQ(status("Host: localhost\r\nSec-Fetch-Site: cross-site\r\n"), "403") << "an image of a page";
+  EXPECT_EQ(status("Host: localhost\r\nSec-Fetch-Site: none\r\n"), "200") << "typed by the user";
 }
 
 TEST(AppprofServer, ATokenIsRequiredInEachRequest) {
@@ -148,6 +150,42 @@ TEST(AppprofServer, DescriptorsThatWereClosedBelowItAreNotTouched) {
   for (int i = 0; i < 16; ++i) {
     EXPECT_EQ(std::filesystem::file_size(folder / std::to_string(i)), 0);
   }
+}
+
+// A pair of sockets of the program takes the number of the connection while that is answered: nothing is sent there.
+TEST(AppprofServer, AConnectionThatWasClosedBelowItIsNotAnswered) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::array<int, 2> pair{-1, -1};
+    ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair.data());
+    std::atomic<bool> is_answered{false};
+    HttpServer server("", kMany, [&](const Request&, const RequestTime&) {
+      for (int descriptor = 3; descriptor < 64; ++descriptor) {
+        sockaddr_storage peer{};
+        socklen_t size = sizeof(peer);
+        sockaddr_in own{};
+        socklen_t own_size = sizeof(own);
+        if (descriptor != pair[0] && descriptor != pair[1] &&
+            ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
+            ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &own_size) == 0 &&
+            ntohs(own.sin_port) == std::stoi(server.address().substr(server.address().rfind(':') + 1))) {
+          ::dup2(pair[0], descriptor);
+        }
+      }
+      is_answered = true;
+      return Response{};
+    });
+    if (!server.start(*parse_listen_address("127.0.0.1:0")).empty()) {
+      ::_exit(4);
+    }
+    answer_to(server, "GET / HTTP/1.1\r\n\r\n");
+    server.stop();
+    char byte = 0;
+    ::_exit(is_answered && ::recv(pair[1], &byte, 1, 0) < 0 && errno == EAGAIN ? 3 : 5);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 3);
 }
 
 }  // namespace
