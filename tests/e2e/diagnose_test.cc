@@ -41,7 +41,8 @@ TEST_F(Diagnose, NamesTheServiceThatIsSlowInTheWindow) {
   EXPECT_EQ(rows[0]["replica"], "db-0");
   EXPECT_EQ(rows[0]["machine"], "host-1");
   EXPECT_EQ(rows[0]["kind"], "slow itself");
-  EXPECT_GT(rows[0]["score"], 0.5);
+  // Without a gap that moved a service has 15 % of what it explains (docs/diagnosis.md).
+  EXPECT_GT(rows[0]["score"], 0.1);
   EXPECT_GT(rows[0]["confidence"], 0.5);
 }
 
@@ -54,11 +55,27 @@ TEST_F(Diagnose, SaysThatNothingStandsOut) {
 }
 
 TEST_F(Diagnose, HasTheMethodsOfThePaper) {
-  for (const char* by : {"clouddiag", "clouddiag-paper", "pca"}) {
-    const Finished found = diagnose({"--by", by, "--json"});
-    ASSERT_EQ(found.status, 0) << by << found.err;
-    EXPECT_TRUE(Json::parse(found.out).contains("rows")) << by;
+  const auto rows_by = [this](const char* by, const char* service) {
+    std::vector<std::string> arguments{
+        "--by", by, "--json", "--since", "2026-11-21T07:10:00Z", "--until", "2026-11-21T07:13:00Z"};
+    if (*service != '\0') {
+      arguments.insert(arguments.end(), {"--service", service});
+    }
+    const Finished found = diagnose(arguments);
+    EXPECT_EQ(found.status, 0) << by << found.err;
+    return found.status == 0 ? Json::parse(found.out)["rows"] : Json();
+  };
+  for (const char* service : {"", "db"}) {
+    const Json rows = rows_by("clouddiag", service);
+    ASSERT_EQ(rows.size(), 1) << service;
+    EXPECT_EQ(rows[0]["service"], "db");
+    EXPECT_EQ(rows[0]["method"], "Query");
+    EXPECT_EQ(rows[0]["kind"], "anomalous");
   }
+  EXPECT_EQ(rows_by("clouddiag", "web"), Json::array());
+  // A fault that moves all methods above it alike is what these two do not see (docs/diagnosis.md).
+  EXPECT_EQ(rows_by("clouddiag-paper", ""), Json::array());
+  EXPECT_EQ(rows_by("pca", ""), Json::array());
 }
 
 TEST_F(Diagnose, ExplainsWhatIsWrong) {
@@ -83,8 +100,8 @@ TEST_F(Diagnose, ExplainsWhatIsWrong) {
 TEST_F(Diagnose, ReadsFolders) {
   std::filesystem::create_directory(folder_ / "traces");
   std::filesystem::rename(folder_ / "traces.csv", folder_ / "traces/a.csv");
-  const Finished found =
-      run({"plimsoll", "diagnose", "--traces", folder_ / "traces", "--since", "2026-11-21T07:10:00Z"});
+  const Finished found = run({"plimsoll", "diagnose", "--traces", folder_ / "traces", "--since",
+                              "2026-11-21T07:10:00Z", "--until", "2026-11-21T07:13:00Z"});
   EXPECT_EQ(found.status, 0) << found.err;
   EXPECT_THAT(found.out, HasSubstr("db"));
 }
