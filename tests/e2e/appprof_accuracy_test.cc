@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -11,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "appprof/agent.h"
@@ -18,6 +21,8 @@
 #include "appprof/locks.h"
 #include "appprof/mappings.h"
 #include "appprof/symbols.h"
+#include "appprof/thread_sampler.h"
+#include "appprof/thread_state.h"
 
 namespace plimsoll::appprof {
 namespace {
@@ -252,7 +257,33 @@ TEST(AppprofAccuracy, FreeLocksAndOwnWaitsAreNotRecorded) {
   EXPECT_EQ(pthread_mutex_lock(&recursive), 0);
   EXPECT_EQ(pthread_mutex_unlock(&recursive), 0);
   EXPECT_EQ(pthread_mutex_unlock(&recursive), 0);
+  // A wait for a lock that is held until the thread sleeps; those of the library's own code are not the application's.
+  const auto wait_for_lock = [&lock](bool is_own) {
+    lock.lock();
+    std::atomic<pid_t> id{0};
+    std::thread waiter([&] {
+      std::optional<Inside> inside;
+      if (is_own) {
+        inside.emplace();
+      }
+      id = ::gettid();
+      lock.lock();
+      lock.unlock();
+    });
+    const auto is_asleep = [&] {
+      return std::ranges::any_of(
+          list_threads(), [&](const ThreadInfo& thread) { return thread.id == id && thread.state == 'S'; });
+    };
+    while (!is_asleep()) {
+      std::this_thread::yield();
+    }
+    lock.unlock();
+    waiter.join();
+  };
+  wait_for_lock(true);
   EXPECT_EQ(own(), before);
+  wait_for_lock(false);
+  EXPECT_GT(own(), before) << "of the application it is one";
   stop_locks();
 }
 
