@@ -35,7 +35,7 @@ const std::vector<Endpoints::Route>& Endpoints::routes() {
       {"/debug/pprof/threads", &E::threads, "stacks of all threads now (debug=1: their names and states)"},
       {"/pprof/heap", &E::heap_legacy, "as google-pprof reads it"},
       {"/pprof/growth", &E::growth_legacy, "as google-pprof reads it"},
-      {"/pprof/contention", &E::contention_legacy, "as google-pprof reads it"},
+      {"/pprof/contention", &E::contention, "as google-pprof reads it"},
       {"/pprof/profile", &E::cpu_legacy, "as google-pprof reads it"},
       {"/debug/pprof/cmdline", &E::command_line, "the command line", false},
       {"/pprof/cmdline", &E::command_line, "the command line", false},
@@ -214,10 +214,6 @@ Response Endpoints::contention(const Request& request, const RequestTime& time) 
                            : "lock waits are not seen: link or preload this library first\n");
   }
   return cumulative(request, time, &lock_profile, false);
-}
-
-Response Endpoints::contention_legacy(const Request& request, const RequestTime& time) {
-  return contention(request, time);
 }
 
 }  // namespace plimsoll::appprof

@@ -47,7 +47,6 @@ class Endpoints {
   Response growth(const Request& request, const RequestTime& time);
   Response growth_legacy(const Request& request, const RequestTime& time);
   Response contention(const Request& request, const RequestTime& time);
-  Response contention_legacy(const Request& request, const RequestTime& time);
   Response cpu(const Request& request, const RequestTime& time);
   Response cpu_legacy(const Request& request, const RequestTime& time);
   Response wall(const Request& request, const RequestTime& time);

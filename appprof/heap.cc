@@ -219,22 +219,7 @@ Profile allocation_profile() {
   profile.period = appprof_sample_parameter;
   profile.time_ns = unix_time_ns();
   profile.duration_ns = profile.time_ns - g_allocations_began_ns.load();
-  const auto values_of = [](const SiteTable::Sums& sums) {
-    return std::array<double, 2>{static_cast<double>(sums.count) / static_cast<double>(SiteTable::kOne),
-                                 static_cast<double>(sums.amount)};
-  };
-  g_allocations.for_each(
-      [&](std::span<const uintptr_t> frames, uint32_t labels, const SiteTable::Sums& sums) {
-        Sample& sample = profile.samples.emplace_back();
-        sample.stack.assign(frames.begin(), frames.end());
-        sample.labels = labels_of(labels);
-        sample.values = values_of(sums);
-      });
-  if (const SiteTable::Sums lost = g_allocations.overflow(); lost.count > 0) {
-    Sample& sample = profile.samples.emplace_back();
-    sample.stand_in = "[sites beyond the table]";
-    sample.values = values_of(lost);
-  }
+  add_sites(g_allocations, profile);
   return profile;
 }
 

@@ -76,21 +76,7 @@ Profile lock_profile() {
   profile.period = 1;
   profile.time_ns = unix_time_ns();
   profile.duration_ns = profile.time_ns - g_locks_began_ns.load();
-  const auto values_of = [](const SiteTable::Sums& sums) {
-    return std::array<double, 2>{static_cast<double>(sums.count) / static_cast<double>(SiteTable::kOne),
-                                 static_cast<double>(sums.amount)};
-  };
-  g_waits.for_each([&](std::span<const uintptr_t> frames, uint32_t labels, const SiteTable::Sums& sums) {
-    Sample& sample = profile.samples.emplace_back();
-    sample.stack.assign(frames.begin(), frames.end());
-    sample.labels = labels_of(labels);
-    sample.values = values_of(sums);
-  });
-  if (const SiteTable::Sums lost = g_waits.overflow(); lost.count > 0) {
-    Sample& sample = profile.samples.emplace_back();
-    sample.stand_in = "[sites beyond the table]";
-    sample.values = values_of(lost);
-  }
+  add_sites(g_waits, profile);
   profile.comments.push_back("waits sampled every " + std::to_string(g_lock_period_ns.load()) +
                              " ns of waiting; pthread_cond_wait is not included");
   return profile;

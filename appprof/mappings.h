@@ -35,7 +35,6 @@ class CodeMap {
 
   // Executable mappings; the main program's first.
   const std::vector<Mapping>& mappings() const { return mappings_; }
-  const std::vector<LoadedObject>& objects() const { return objects_; }
   // Index of the mapping; mappings().size() where nothing is there (unloaded since, JIT code).
   size_t find_mapping(uintptr_t address) const;
   const LoadedObject* find_object(uintptr_t address) const;

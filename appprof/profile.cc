@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "appprof/site_table.h"
+
 namespace plimsoll::appprof {
 namespace {
 
@@ -55,6 +57,24 @@ Profile difference(const Profile& earlier, Profile later) {
   later.samples = std::move(changed);
   later.duration_ns = later.time_ns - earlier.time_ns;
   return later;
+}
+
+void add_sites(const SiteTable& sites, Profile& profile) {
+  const auto values_of = [](const SiteTable::Sums& sums) {
+    return std::array<double, 2>{static_cast<double>(sums.count) / static_cast<double>(SiteTable::kOne),
+                                 static_cast<double>(sums.amount)};
+  };
+  sites.for_each([&](std::span<const uintptr_t> frames, uint32_t labels, const SiteTable::Sums& sums) {
+    Sample& sample = profile.samples.emplace_back();
+    sample.stack.assign(frames.begin(), frames.end());
+    sample.labels = labels_of(labels);
+    sample.values = values_of(sums);
+  });
+  if (const SiteTable::Sums lost = sites.overflow(); lost.count > 0) {
+    Sample& sample = profile.samples.emplace_back();
+    sample.stand_in = "[sites beyond the table]";
+    sample.values = values_of(lost);
+  }
 }
 
 int64_t unix_time_ns() {

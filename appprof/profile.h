@@ -38,6 +38,10 @@ struct Profile {
 // What `later` has more of than `earlier`, both cumulative, stack by stack.
 Profile difference(const Profile& earlier, Profile later);
 
+class SiteTable;
+// A sample for each site, and one for what found no place.
+void add_sites(const SiteTable& sites, Profile& profile);
+
 // Sums samples of the same stack, labels and stand-in.
 void merge_equal(Profile& profile);
 
