@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/temporary_directory.h"
 
@@ -27,7 +28,12 @@ TEST(AppprofSymbols, AFileThatReplacedTheLoadedOneNamesNothing) {
     return names_of(CodeMap::read(), addresses);
   };
   EXPECT_EQ(names(), std::vector<std::string>{"deflate"});
-  std::filesystem::copy_file(path_of(reinterpret_cast<const void*>(&::dlopen)), folder / "new.so");
+  // The same but for its build ID: a name would be found.
+  std::string content = read_file(path.c_str());
+  const size_t build_id = content.find(std::string("\x03\0\0\0GNU\0", 8));
+  ASSERT_NE(build_id, std::string::npos);
+  content[build_id + 8] = static_cast<char>(content[build_id + 8] + 1);
+  std::ofstream(folder / "new.so", std::ios::binary) << content;
   std::filesystem::rename(folder / "new.so", path);
   EXPECT_EQ(names(), std::vector<std::string>{""});
   ::dlclose(library);
