@@ -25,18 +25,18 @@ struct JaegerTags {
 JaegerTags read_jaeger_tags(const Json& tags) {
   using traces::SpanKind;
   using traces::SpanStatus;
-  static const std::map<std::string_view, SpanKind> kKinds{{"internal", SpanKind::kInternal},
-                                                           {"server", SpanKind::kServer},
-                                                           {"client", SpanKind::kClient},
-                                                           {"producer", SpanKind::kProducer},
-                                                           {"consumer", SpanKind::kConsumer}};
+  static const std::map<std::string_view, SpanKind> kinds{{"internal", SpanKind::kInternal},
+                                                          {"server", SpanKind::kServer},
+                                                          {"client", SpanKind::kClient},
+                                                          {"producer", SpanKind::kProducer},
+                                                          {"consumer", SpanKind::kConsumer}};
   JaegerTags read;
   for (const Json& tag : tags) {
     const std::string_view key = text_in(member(tag, "key"));
     const std::string value = tag_text(member(tag, "value"));
     if (key == "span.kind") {
-      const auto kind = kKinds.find(value);
-      read.kind = kind == kKinds.end() ? SpanKind::kUnspecified : kind->second;
+      const auto kind = kinds.find(value);
+      read.kind = kind == kinds.end() ? SpanKind::kUnspecified : kind->second;
     } else if ((key == "error" && value == "true") || (key == "otel.status_code" && value == "ERROR")) {
       read.status = SpanStatus::kError;
     } else if (key == "otel.status_code" && value == "OK") {

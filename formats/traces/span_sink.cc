@@ -22,7 +22,7 @@ Status SpanSink::reject_parent(traces::SpanId span) {
   return {};
 }
 
-void SpanSink::reject(std::string reason) {
+void SpanSink::reject(const std::string& reason) {
   if (rejected_++ == 0) {
     first_rejection_ = printable(reason);
   }

@@ -17,7 +17,7 @@ class SpanSink {
   // A span that cannot be one (no ID, impossible times) is counted and left out; an error means that the limits are exceeded.
   Status add(const traces::NamedSpan& span);
   // One that its reader could not make sense of.
-  void reject(std::string reason);
+  void reject(const std::string& reason);
   // One whose parent has an ID that cannot be read: as a root it would be a request of its own.
   Status reject_parent(traces::SpanId span);
 
