@@ -34,6 +34,7 @@ bool are_walks_allowed() noexcept {
 
 using plimsoll::appprof::register_really;
 
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): libgcc's names
 APPPROF_REPLACES_WEAKLY void __register_frame(void* begin) {
   register_really("__register_frame", begin);
 }
@@ -59,3 +60,4 @@ APPPROF_REPLACES_WEAKLY void __register_frame_info_table_bases(void* begin, void
                                                                void* data) {
   register_really("__register_frame_info_table_bases", begin, object, text, data);
 }
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

@@ -188,6 +188,11 @@ std::string text_of_entries(void** entries, const std::string& kind) {
   return text.str();
 }
 
+// Where why_no_heap() says nothing.
+MallocExtension& tcmalloc() {
+  return *appprof_malloc_extension();  // NOLINT(clang-analyzer-core.CallAndMessage): it was looked at before
+}
+
 }  // namespace
 
 Profile heap_profile() {
@@ -196,14 +201,13 @@ Profile heap_profile() {
   profile.period_type = {"space", "bytes"};
   profile.time_ns = unix_time_ns();
   int period = 0;
-  MallocExtension& tcmalloc = *appprof_malloc_extension();
-  const std::unique_ptr<void*[]> entries(tcmalloc.ReadStackTraces(&period));
+  const std::unique_ptr<void*[]> entries(tcmalloc().ReadStackTraces(&period));
   profile.period = period;
   for_each_entry(entries.get(), [&](uintptr_t count, uintptr_t bytes, std::span<void*> stack) {
     const auto size = static_cast<double>(bytes) / static_cast<double>(count);
     // tcmalloc draws by the size that it rounds a small block up to, and remembers the size that was asked for.
     const auto asked = static_cast<size_t>(size);
-    const size_t drawn = asked <= kLargestClass ? tcmalloc.GetEstimatedAllocatedSize(asked) : asked;
+    const size_t drawn = asked <= kLargestClass ? tcmalloc().GetEstimatedAllocatedSize(asked) : asked;
     const double weight = period > 0 ? weight_of_sample(static_cast<double>(drawn), period) : 1;
     profile.samples.push_back(
         sample_of(stack, weight * static_cast<double>(count), weight * static_cast<double>(bytes)));
@@ -229,7 +233,7 @@ Profile growth_profile() {
   profile.period_type = {"space", "bytes"};
   profile.period = 1;
   profile.time_ns = unix_time_ns();
-  const std::unique_ptr<void*[]> entries(appprof_malloc_extension()->ReadHeapGrowthStackTraces());
+  const std::unique_ptr<void*[]> entries(tcmalloc().ReadHeapGrowthStackTraces());
   for_each_entry(entries.get(), [&](uintptr_t count, uintptr_t bytes, std::span<void*> stack) {
     profile.samples.push_back(sample_of(stack, static_cast<double>(count), static_cast<double>(bytes)));
   });
@@ -239,12 +243,12 @@ Profile growth_profile() {
 
 std::string heap_text() {
   int period = 0;
-  const std::unique_ptr<void*[]> entries(appprof_malloc_extension()->ReadStackTraces(&period));
+  const std::unique_ptr<void*[]> entries(tcmalloc().ReadStackTraces(&period));
   return text_of_entries(entries.get(), "heap_v2/" + std::to_string(period));
 }
 
 std::string growth_text() {
-  const std::unique_ptr<void*[]> entries(appprof_malloc_extension()->ReadHeapGrowthStackTraces());
+  const std::unique_ptr<void*[]> entries(tcmalloc().ReadHeapGrowthStackTraces());
   return text_of_entries(entries.get(), "growth");
 }
 

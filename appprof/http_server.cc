@@ -268,6 +268,7 @@ void HttpServer::start_connection(int connection) {
   }
   pthread_t thread{};
   if (start_thread(&run_connection, argument.get(), thread)) {
+    // NOLINTNEXTLINE(bugprone-unused-return-value): it is the thread's now
     static_cast<void>(argument.release());
     ::pthread_detach(thread);
   } else {

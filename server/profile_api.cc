@@ -356,7 +356,8 @@ class ProfileMaker {
                        .folder = settings_.folder,
                        .progress =
                            [&](uint64_t /*opened_bytes*/) {
-                             if (stopped && !(stopped = check())) {
+                             stopped = stopped ? check() : stopped;
+                             if (!stopped) {
                                stop.request_stop();
                              }
                            },

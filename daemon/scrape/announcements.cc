@@ -173,7 +173,7 @@ Announcements read_announcements(const std::string& folder, const identity::Proc
     if (!found.processes.empty() && found.processes.back().pid == pid) {
       continue;  // under another name too
     }
-    const std::string path = folder + "/" + name;
+    const std::string path = fmt::format("{}/{}", folder, name);
     const auto user = user_of(proc_fs, pid);
     if (!user) {
       continue;  // it has ended without taking its file back
