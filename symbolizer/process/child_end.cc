@@ -76,10 +76,11 @@ bool has_ended_well(const ChildEnd& end) {
 }
 
 Result<wire::TableEvent> reply_of(const ChildEnd& end, const ProcessLimits& limits) {
-  if (!has_ended_well(end)) {
+  if (!has_ended_well(end) || !end.last) {
     return failure_of(end, limits);
   }
-  return end.last->has_error() ? Result<wire::TableEvent>(said_error(end.last->error())) : *end.last;
+  const wire::TableEvent& last = *end.last;
+  return last.has_error() ? Result<wire::TableEvent>(said_error(last.error())) : last;
 }
 
 }  // namespace plimsoll::symbolizer
