@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/sort_stably.h"
 #include "diagnosis/rpca/robust_pca.h"
 
 namespace plimsoll::diagnosis {
@@ -168,10 +169,11 @@ Result<CloudDiagResult> clouddiag(const traces::SpanSet& spans, const traces::As
   for (auto& [method, found] : methods) {
     result.methods.push_back(std::move(found));
   }
-  std::ranges::stable_sort(result.methods, {}, [&options](const AnomalousMethod& found) {
+  const auto rank = [&options](const AnomalousMethod& found) {
     return options.ranks_by_mass ? std::tuple(-found.mass, 0.0)
                                  : std::tuple(-static_cast<double>(found.categories), found.cosine);
-  });
+  };
+  sort_stably(result.methods, rank);
   return result;
 }
 

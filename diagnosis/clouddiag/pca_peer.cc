@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/sort_stably.h"
 #include "diagnosis/rpca/robust_pca.h"
 #include "diagnosis/rpca/symmetric_eigen.h"
 #include "statistics/rank_test.h"
@@ -129,7 +130,7 @@ Result<PcaResult> pca_mann_whitney(const RequestMatrix& requests, const PcaOptio
       result.methods.push_back({column, z});
     }
   }
-  std::ranges::stable_sort(result.methods, std::greater<>(), &SuspectMethod::z);
+  sort_stably(result.methods, [](const SuspectMethod& suspect) { return -suspect.z; });
   return result;
 }
 

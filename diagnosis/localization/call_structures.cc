@@ -22,7 +22,7 @@ uint64_t key_of(const traces::Span& span) {
 }  // namespace
 
 CallStructures::CallStructures(const traces::SpanSet& spans, const traces::Assembly& assembly)
-    : spans_(spans), assembly_(assembly), keys_(assembly.nodes.size()), shapes_(assembly.nodes.size()) {
+    : assembly_(assembly), keys_(assembly.nodes.size()), shapes_(assembly.nodes.size()) {
   boost::unordered_flat_map<uint64_t, uint32_t> keys;
   boost::unordered_flat_map<uint64_t, uint32_t> shapes;
   std::vector<std::pair<uint32_t, uint64_t>> calls;  // parent's node, key

@@ -34,7 +34,6 @@ class CallStructures {
   void vote(const Counts& usual, const Sides& sides, Side side,
             std::vector<std::vector<uint32_t>>& votes) const;
 
-  const traces::SpanSet& spans_;
   const traces::Assembly& assembly_;
   std::vector<uint32_t> keys_;    // by node: which (service, operation) it is of
   std::vector<uint32_t> shapes_;  // by node: which set of calls of that key

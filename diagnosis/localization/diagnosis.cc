@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/sort_stably.h"
 #include "diagnosis/localization/exceedances.h"
 #include "diagnosis/localization/feature_changes.h"
 #include "diagnosis/localization/gap_coverage.h"
@@ -56,11 +57,10 @@ class Diagnostician {
                     [this](const Finding& finding) { return finding.service != options_.service; });
     }
     // What is left out is left out of those that are not claimed.
-    std::ranges::stable_sort(made_.findings, {}, [](const Finding& finding) {
-      return std::pair(!finding.is_claimed(), -finding.score);
-    });
+    sort_stably(made_.findings,
+                [](const Finding& finding) { return std::pair(!finding.is_claimed(), -finding.score); });
     made_.findings.resize(std::min(made_.findings.size(), options_.max_findings));
-    std::ranges::stable_sort(made_.findings, {}, [](const Finding& finding) { return -finding.score; });
+    sort_stably(made_.findings, [](const Finding& finding) { return -finding.score; });
     return std::move(made_);
   }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sort_stably.h"
 #include "query/snapshot/dimension.h"
 #include "store/model/label_set.h"
 #include "store/model/label_values.h"
@@ -89,7 +90,7 @@ class ValuesQuery {
         events.emplace_back(samples[id], id);
       }
     }
-    std::ranges::stable_sort(events, std::greater<>(), [](const auto& event) { return event.first; });
+    sort_stably(events, [](const auto& event) { return UINT64_MAX - event.first; });
     for (const auto& [count, id] : events) {
       const store::EventEntry& event = dictionaries.events[id];
       found_.push_back({event.name, std::string(unit_name(event.unit)), {}});
@@ -148,8 +149,7 @@ class ValuesQuery {
   }
 
   Table table() {
-    std::stable_partition(found_.begin(), found_.end(),
-                          [&](const FoundValue& value) { return begins(value.text); });
+    sort_stably(found_, [&](const FoundValue& value) { return !begins(value.text); });
     Table table;
     table.columns = {{"value", ""}, {"unit", ""}, {"meaning", ""}};
     for (FoundValue& value : found_) {

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/random.h"
+#include "base/sort_stably.h"
 #include "traces/assembly/clocks.h"
 #include "traces/assembly/links.h"
 
@@ -235,10 +236,11 @@ void Assembler::place_in_time(uint32_t node) {
   // Children of one clock are neighbours after this; the order of siblings in the tree does not change.
   siblings_.assign(children_.begin() + static_cast<ptrdiff_t>(begin),
                    children_.begin() + static_cast<ptrdiff_t>(end));
-  std::ranges::stable_sort(siblings_, {}, [this](uint32_t child) {
+  const auto clock_of = [this](uint32_t child) {
     const Span& of = span_of(child);
     return std::tuple(of.machine, of.machine != 0 ? 0U : of.replica, of.service);
-  });
+  };
+  sort_stably(siblings_, clock_of);
   for (size_t first = 0; first < siblings_.size();) {
     const Span& of = span_of(siblings_[first]);
     size_t last = first + 1;
