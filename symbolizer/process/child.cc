@@ -35,7 +35,7 @@ Status answer(const wire::TableRequest& request) {
     wire::TableEvent event;
     event.set_opened_bytes(opened_bytes);
     if (const Status said = say(event); !said) {
-      ::_exit(1);  // nobody listens any more
+      ::_exit(1);  // the reader has ended
     }
   });
   if (!found) {

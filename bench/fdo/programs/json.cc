@@ -32,7 +32,7 @@ std::string words(Random& random, uint64_t count) {
   return text;
 }
 
-// What was written, by whom, when and where; one may share another.
+// Its text, author, time and place; one may share another.
 nlohmann::json make_message(Random& random, int depth) {
   nlohmann::json message = {
       {"id", random.next(1ULL << 50U)},

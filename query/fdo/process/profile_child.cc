@@ -102,7 +102,7 @@ class ProfileChild {
     wire::TableEvent event;
     event.set_opened_bytes(opened_bytes_);
     if (const Status said = symbolizer::say(event); !said) {
-      ::_exit(1);  // nobody listens any more
+      ::_exit(1);  // the reader has ended
     }
   }
 
