@@ -33,7 +33,7 @@ struct MadeBuild {
   BinaryCounts counts;
   symbolizer::FoundFile file;
   symbolizer::FoundTable lines;
-  std::optional<symbolizer::Symtab> symtab;  // of `lines`
+  std::unique_ptr<const symbolizer::Symtab> symtab;  // of `lines`; never null
   Program program;
 };
 
@@ -72,7 +72,7 @@ class ProfileChild {
     if (!newest) {
       return propagate(newest);
     }
-    MadeBuild& build = **newest;
+    const MadeBuild& build = **newest;
     ProfileReport report;
     OlderBuilds older(measured(build), profile_of(build.program.execution.counts, *build.symtab, report));
     if (auto added = add_older(older); !added) {
@@ -81,7 +81,7 @@ class ProfileChild {
     const QualityReport quality = measure_quality({.counts = build.counts,
                                                    .execution = build.program.execution,
                                                    .code = build.program.code,
-                                                   .symbols = &*build.symtab,
+                                                   .symbols = build.symtab.get(),
                                                    .profile = &report,
                                                    .older = older.builds(),
                                                    .binary = build.counts.path});
@@ -119,18 +119,18 @@ class ProfileChild {
     if (!found) {
       return propagate(found);
     }
-    if (!found->file) {
+    std::optional<symbolizer::FoundFile>& file = found->file;
+    if (!file) {
       return with_hint(
           fail(ErrorCode::kNotFound, "the server has no file of {}", name),
           hint_with("put the binary where it lay on the machines, below a folder of symbols.roots; or run "
                     "plimsoll fdo autofdo --server ADDR --binary FILE where the binary is",
                     found->reasons));
     }
-    symbolizer::FoundFile& file = *found->file;
-    if (auto whole = check_whole(file.map.bytes(), file.elf, name); !whole) {
+    if (auto whole = check_whole(file->map.bytes(), file->elf, name); !whole) {
       return propagate(whole);
     }
-    return std::move(file);
+    return std::move(*file);
   }
 
   // In its place: the symbol table borrows the bytes beside it.
@@ -153,7 +153,7 @@ class ProfileChild {
                                                        .counts = std::move(counts),
                                                        .file = std::move(*file),
                                                        .lines = std::move(*lines),
-                                                       .symtab = std::nullopt,
+                                                       .symtab = nullptr,
                                                        .program = {}});
     if (build->lines.quality < symbolizer::SymtabQuality::kLines) {
       return with_hint(fail(ErrorCode::kInvalid, "the server has no line tables of {}", name),
@@ -165,9 +165,10 @@ class ProfileChild {
     if (!symtab) {
       return propagate(symtab);
     }
-    build->symtab = *symtab;
+    build->symtab = std::make_unique<const symbolizer::Symtab>(*symtab);
     to_addresses(build->counts, build->file.elf);
-    auto program = read_program(build->file.elf, name, extents_of(build->file.elf, &*symtab), build->counts);
+    auto program =
+        read_program(build->file.elf, name, extents_of(build->file.elf, build->symtab.get()), build->counts);
     if (!program) {
       return propagate(program);
     }

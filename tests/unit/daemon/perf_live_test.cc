@@ -247,7 +247,10 @@ TEST_F(LiveSampler, RefusesBranchesOfWhatHasNoneWithAReason) {
 
 TEST_F(LiveSampler, RecordsBranchesOfUserMode) {
   const auto cycles = EventCatalogue::of_this_machine().find("cycles");
-  ASSERT_TRUE(cycles.has_value());
+  if (!cycles) {
+    EXPECT_EQ(cycles.error().code, ErrorCode::kUnsupported);
+    GTEST_SKIP() << cycles.error().text();
+  }
   const auto opened = open_event(branch_sampling_attr(*cycles, 1'000'000, 4096), 0, "branch-stacks");
   if (!opened) {
     EXPECT_EQ(opened.error().code, ErrorCode::kUnsupported);
