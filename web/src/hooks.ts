@@ -28,6 +28,14 @@ export function useAnswer<T>(
   return { answer: asked.answer.value, again: () => asked.ask(key, true), cancel: () => asked.cancel() };
 }
 
+// A value as it is now: what was rendered, or what a handler has set since. Two keys may come before the next rendering, and the
+// second must see what the first did.
+export function useNewest<T>(rendered: T): { current: T } {
+  const newest = useRef(rendered);
+  newest.current = rendered;
+  return newest;
+}
+
 // The size of an element, as it changes.
 export function useSize<T extends HTMLElement>(): [
   (element: T | null) => void,

@@ -1,7 +1,7 @@
 // A flame graph or icicle: drawn on one canvas as large as what is seen, operated with the pointer and the keyboard.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { clipped, margin, plural, quantity, share } from "../format.ts";
-import { useSize } from "../hooks.ts";
+import { useNewest, useSize } from "../hooks.ts";
 import { palette } from "../state.ts";
 import type { ColourBy } from "./colours.ts";
 import type { Scene, Verdict } from "./draw.ts";
@@ -42,7 +42,8 @@ function stillness(): boolean {
 export function FlameGraph(props: FlameGraphProps) {
   const { tree, rootBelow, find, colourBy, short, verdicts } = props;
   const [measure, { width }] = useSize<HTMLDivElement>();
-  const [selected, setSelected] = useState(-1);
+  const [selected, renderSelected] = useState(-1);
+  const selectedNow = useNewest(selected);
   const [tip, setTip] = useState<{ node: number; x: number; y: number } | undefined>(undefined);
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -59,11 +60,17 @@ export function FlameGraph(props: FlameGraphProps) {
     () => Math.max(0, props.zoom === "" ? 0 : nodeOfKey(tree, props.zoom)),
     [tree, props.zoom],
   );
+  const zoomedNow = useNewest(zoomed);
   const height = contentHeight(tree);
   const shownHeight = Math.min(
     height,
     props.maxHeight ?? Math.max(240, Math.round(window.innerHeight * 0.68)),
   );
+
+  const setSelected = (node: number): void => {
+    selectedNow.current = node;
+    renderSelected(node);
+  };
 
   const scene = useRef<Scene | undefined>(undefined);
   const paint = (): void => {
@@ -150,7 +157,10 @@ export function FlameGraph(props: FlameGraphProps) {
     const depth = depthAt(tree, event.clientY - box.top + (scroller.current?.scrollTop ?? 0), rootBelow);
     return nodeAt(tree, depth, view.current.from + (event.clientX - box.left) * scale);
   };
-  const zoomTo = (node: number): void => props.onZoom(node <= 0 ? "" : pathKey(tree, node));
+  const zoomTo = (node: number): void => {
+    zoomedNow.current = Math.max(0, node);
+    props.onZoom(node <= 0 ? "" : pathKey(tree, node));
+  };
   const select = (node: number): void => {
     setSelected(node);
     if (node >= 0) props.onSelect?.(nameOf(tree, node));
@@ -163,12 +173,14 @@ export function FlameGraph(props: FlameGraphProps) {
   const nextMatch = (step: 1 | -1): void => {
     const nodes = matches?.nodes ?? [];
     if (nodes.length === 0) return;
-    const at = nodes.indexOf(selected);
+    const at = nodes.indexOf(selectedNow.current);
     const place = at >= 0 ? (at + step + nodes.length) % nodes.length : step === 1 ? 0 : nodes.length - 1;
     select(nodes[place]!);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const selected = selectedNow.current;
+    const zoomed = zoomedNow.current;
     const at = selected < 0 ? zoomed : selected;
     const [towardsRoot, away] = rootBelow ? ["ArrowDown", "ArrowUp"] : ["ArrowUp", "ArrowDown"];
     const moves: Record<string, () => void> = {
@@ -207,7 +219,7 @@ export function FlameGraph(props: FlameGraphProps) {
         aria-label={`${props.label}. Arrow keys move, Enter zooms in, Backspace zooms out, Escape shows all, n goes to the next match. The table shows the same as text.`}
         onScroll={repaint}
         onKeyDown={onKeyDown}
-        onFocus={() => selected < 0 && tip === undefined && setSelected(zoomed)}
+        onFocus={() => selectedNow.current < 0 && tip === undefined && setSelected(zoomedNow.current)}
       >
         <div style={{ height: `${height}px` }}>
           <canvas
