@@ -11,22 +11,26 @@
 namespace plimsoll::store {
 namespace {
 
-// Nothing else is done with a new entry.
-constexpr auto kKeep = [](uint32_t /*id*/) { return Status(); };
-
 // Gives each entry that is new in a block its ID in the union.
 template <typename Entry, typename Intern>
-Status add_new(const AppendOnlyList<Entry>& entries, AppendOnlyList<uint32_t>& ids, Intern intern) {
+void add_new(const AppendOnlyList<Entry>& entries, AppendOnlyList<uint32_t>& ids, Intern intern) {
   std::vector<uint32_t> added;
   added.reserve(entries.size() - ids.size());
   for (size_t i = ids.size(); i < entries.size(); ++i) {
-    const Result<uint32_t> id = intern(entries[i]);
+    added.push_back(intern(entries[i]));
+  }
+  ids.append(added);
+}
+
+Status add_events(const AppendOnlyList<EventEntry>& entries, AppendOnlyList<uint32_t>& ids,
+                  DictionaryIndex& index) {
+  for (size_t i = ids.size(); i < entries.size(); ++i) {
+    const auto id = index.intern(entries[i]);
     if (!id) {
       return propagate(id);
     }
-    added.push_back(*id);
+    ids.push_back(*id);
   }
-  ids.append(added);
   return {};
 }
 
@@ -35,21 +39,16 @@ LocationEntry translated(LocationEntry entry, const Translation& ids) {
   return entry;
 }
 
-Status add_locations(const AppendOnlyList<LocationEntry>& entries, Translation& ids, DictionaryIndex& index) {
+void add_locations(const AppendOnlyList<LocationEntry>& entries, Translation& ids, DictionaryIndex& index) {
   std::vector<uint32_t> added;
   added.reserve(entries.size() - ids.locations.size());
   for (size_t i = ids.locations.size(); i < entries.size(); ++i) {
     if (const size_t ahead = i + kLookUpsAhead; ahead < entries.size() && entries[ahead].name.empty()) {
       __builtin_prefetch(index.place_of(translated(entries[ahead], ids)));
     }
-    const auto id = index.intern(translated(entries[i], ids), kKeep);
-    if (!id) {
-      return propagate(id);
-    }
-    added.push_back(*id);
+    added.push_back(index.intern(translated(entries[i], ids)));
   }
   ids.locations.append(added);
-  return {};
 }
 
 // What is new among the stacks of a block, most of which other blocks have too: a look-up of each would be a wait for memory. Those of one
@@ -75,7 +74,7 @@ class NewStacks {
     return {};
   }
 
-  Result<std::vector<uint32_t>> add() {
+  std::vector<uint32_t> add() {
     find_known();
     expect_ids();
     for (size_t i = 0; i < new_.size(); ++i) {
@@ -85,11 +84,7 @@ class NewStacks {
       if (ids_[i] < first_added_) {
         continue;
       }
-      const auto id = index_.intern(node(i), kKeep);
-      if (!id) {
-        return propagate(id);
-      }
-      ids_[i] = *id;
+      ids_[i] = index_.intern(node(i));
     }
     return std::move(ids_);
   }
@@ -161,12 +156,10 @@ class NewStacks {
 
 Status add_stacks(const AppendOnlyList<StackNode>& stacks, Translation& ids, DictionaryIndex& index) {
   NewStacks new_stacks(stacks.span(), ids, index);
-  const Status checked = new_stacks.check();
-  const auto added = checked ? new_stacks.add() : propagate(checked);
-  if (!added) {
-    return propagate(added);
+  if (const Status checked = new_stacks.check(); !checked) {
+    return checked;
   }
-  ids[Column::kStack].append(*added);
+  ids[Column::kStack].append(new_stacks.add());
   return {};
 }
 
@@ -261,43 +254,35 @@ Row translate(const Row& row, const Translation& translation) {
 
 Status DictionaryUnion::add(const Dictionaries& block, Member& member) {
   Translation& ids = member.translation;
-  Status added = add_new(block.machines, ids.machines,
-                         [&](const MachineEntry& entry) { return index_.intern(entry, kKeep); });
-  added = added ? add_new(block.events, ids[Column::kEvent],
-                          [&](const EventEntry& entry) { return index_.intern(entry, kKeep); })
-                : added;
-  added = added ? add_new(block.workloads, ids[Column::kWorkload],
-                          [&](const WorkloadEntry& entry) { return index_.intern(entry, kKeep); })
-                : added;
-  added = added ? add_new(block.threads, ids[Column::kThread],
-                          [&](const std::string& entry) { return index_.intern_thread(entry, kKeep); })
-                : added;
-  added = added ? add_new(block.label_sets, ids[Column::kLabels],
-                          [&](const std::string& entry) { return index_.intern_label_set(entry, kKeep); })
-                : added;
-  added = added ? add_new(block.binaries, ids.binaries,
-                          [&](const BinaryEntry& entry) { return index_.intern(entry, kKeep); })
-                : added;
-  added = added ? add_locations(block.locations, ids, index_) : added;
-  added = added ? add_stacks(block.stacks, ids, index_) : added;
-  return added ? add_origins(block, member) : added;
+  if (const Status added = add_events(block.events, ids[Column::kEvent], index_); !added) {
+    return added;
+  }
+  const auto intern = [&](const auto& entry) { return index_.intern(entry); };
+  add_new(block.machines, ids.machines, intern);
+  add_new(block.workloads, ids[Column::kWorkload], intern);
+  add_new(block.threads, ids[Column::kThread],
+          [&](const std::string& name) { return index_.intern_thread(name); });
+  add_new(block.label_sets, ids[Column::kLabels],
+          [&](const std::string& encoded) { return index_.intern_label_set(encoded); });
+  add_new(block.binaries, ids.binaries, intern);
+  add_locations(block.locations, ids, index_);
+  if (const Status added = add_stacks(block.stacks, ids, index_); !added) {
+    return added;
+  }
+  add_origins(block, member);
+  return {};
 }
 
-Status DictionaryUnion::add_origins(const Dictionaries& block, Member& member) {
+void DictionaryUnion::add_origins(const Dictionaries& block, Member& member) {
   Translation& ids = member.translation;
   for (size_t i = ids[Column::kOrigin].size(); i < block.origins.size(); ++i) {
     OriginEntry entry = block.origins[i];
     entry.machine = ids.machines[entry.machine];
-    const auto id = index_.add(entry, kKeep);
-    if (!id) {
-      return propagate(id);
-    }
-    ids[Column::kOrigin].push_back(*id);
+    ids[Column::kOrigin].push_back(index_.add(entry));
     const auto origin = static_cast<uint32_t>(i);
     add_events_of(origin, block.origin_events, member.origin_events, ids);
     add_events_of(origin, block.origin_squares, member.origin_squares, ids);
   }
-  return {};
 }
 
 // They are in the order of their origins.

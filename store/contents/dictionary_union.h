@@ -49,7 +49,7 @@ class DictionaryUnion {
   const Dictionaries& entries() const { return index_.entries(); }
 
  private:
-  Status add_origins(const Dictionaries& block, Member& member);
+  void add_origins(const Dictionaries& block, Member& member);
   void add_events_of(uint32_t origin, const AppendOnlyList<OriginEventEntry>& events, size_t& next,
                      const Translation& translation);
 

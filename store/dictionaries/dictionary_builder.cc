@@ -3,12 +3,6 @@
 #include <utility>
 
 namespace plimsoll::store {
-namespace {
-
-// Nothing that can fail has to be done for an entry before it is added.
-constexpr auto kAdd = [](uint32_t /*id*/) { return Status(); };
-
-}  // namespace
 
 DictionaryBuilder::DictionaryBuilder(Dictionaries entries) : index_(std::move(entries)) {
   const AppendOnlyList<std::string>& sets = index_.entries().label_sets;
@@ -23,42 +17,44 @@ void DictionaryBuilder::roll_back(const DictionarySizes& mark) {
 }
 
 uint32_t DictionaryBuilder::machine(const MachineEntry& entry) {
-  return *index_.intern(entry, kAdd);
+  return index_.intern(entry);
 }
 
 Result<uint32_t> DictionaryBuilder::event(const EventEntry& entry) {
-  return index_.intern(entry, kAdd);
+  return index_.intern(entry);
 }
 
 uint32_t DictionaryBuilder::workload(const WorkloadEntry& entry) {
-  return *index_.intern(entry, kAdd);
+  return index_.intern(entry);
 }
 
 uint32_t DictionaryBuilder::thread(const std::string& name) {
-  return *index_.intern_thread(name, kAdd);
+  return index_.intern_thread(name);
 }
 
 uint32_t DictionaryBuilder::label_set(const std::string& encoded) {
-  return *index_.intern_label_set(encoded, [&](uint32_t id) {
+  const size_t known = index_.entries().label_sets.size();
+  const uint32_t id = index_.intern_label_set(encoded);
+  if (id >= known) {
     label_values_.add(id, encoded);
-    return Status();
-  });
+  }
+  return id;
 }
 
 uint32_t DictionaryBuilder::binary(const BinaryEntry& entry) {
-  return *index_.intern(entry, kAdd);
+  return index_.intern(entry);
 }
 
 uint32_t DictionaryBuilder::location(const LocationEntry& entry) {
-  return *index_.intern(entry, kAdd);
+  return index_.intern(entry);
 }
 
 uint32_t DictionaryBuilder::stack(StackNode node) {
-  return *index_.intern(node, kAdd);
+  return index_.intern(node);
 }
 
 uint32_t DictionaryBuilder::origin(const OriginEntry& entry) {
-  return *index_.add(entry, kAdd);
+  return index_.add(entry);
 }
 
 }  // namespace plimsoll::store

@@ -19,8 +19,8 @@ uint64_t hash_of_entry(const std::string& entry);
 uint64_t hash_of_entry(const BinaryEntry& entry);
 uint64_t hash_of_entry(const LocationEntry& entry);
 
-// In memory. intern() gives the ID of an entry, which is added where it is new: then `insert(id)`, a Status, is called first, and what it
-// fails with is given instead. An exception of an allocation leaves it fit for roll_back(). One thread.
+// In memory. intern() gives the ID of an entry, which is added where it is new. An exception of an allocation leaves it fit for
+// roll_back(). One thread.
 class DictionaryIndex {
  public:
   DictionaryIndex() = default;
@@ -28,51 +28,29 @@ class DictionaryIndex {
 
   const Dictionaries& entries() const { return entries_; }
 
-  template <typename Insert>
-  Result<uint32_t> intern(const MachineEntry& entry, Insert insert) {
-    return intern_in(machines_, entries_.machines, entry, insert);
-  }
-  template <typename Insert>
-  Result<uint32_t> intern(const WorkloadEntry& entry, Insert insert) {
-    return intern_in(workloads_, entries_.workloads, entry, insert);
-  }
-  template <typename Insert>
-  Result<uint32_t> intern(const BinaryEntry& entry, Insert insert) {
-    return intern_in(binaries_, entries_.binaries, entry, insert);
-  }
-  template <typename Insert>
-  Result<uint32_t> intern_thread(const std::string& name, Insert insert) {
-    return intern_in(threads_, entries_.threads, name, insert);
-  }
+  uint32_t intern(const MachineEntry& entry) { return intern_in(machines_, entries_.machines, entry); }
+  uint32_t intern(const WorkloadEntry& entry) { return intern_in(workloads_, entries_.workloads, entry); }
+  uint32_t intern(const BinaryEntry& entry) { return intern_in(binaries_, entries_.binaries, entry); }
+  uint32_t intern_thread(const std::string& name) { return intern_in(threads_, entries_.threads, name); }
   // As label_set.h encodes one; no labels are entry 0.
-  template <typename Insert>
-  Result<uint32_t> intern_label_set(const std::string& encoded, Insert insert) {
-    return encoded.empty() ? Result<uint32_t>(0)
-                           : intern_in(label_sets_, entries_.label_sets, encoded, insert);
+  uint32_t intern_label_set(const std::string& encoded) {
+    return encoded.empty() ? 0 : intern_in(label_sets_, entries_.label_sets, encoded);
   }
-  template <typename Insert>
-  Result<uint32_t> intern(const LocationEntry& entry, Insert insert) {
+  uint32_t intern(const LocationEntry& entry) {
     if (!entry.name.empty()) {
-      return intern_in(named_locations_, entries_.locations, entry, insert);
+      return intern_in(named_locations_, entries_.locations, entry);
     }
     return intern_in(locations_, entries_.locations, LocationKey{entry.address, entry.owner, entry.kind},
-                     entry, insert);
+                     entry);
   }
-  template <typename Insert>
-  Result<uint32_t> intern(StackNode node, Insert insert) {
-    return intern_in(stacks_, entries_.stacks, node, node, insert);
-  }
+  uint32_t intern(StackNode node) { return intern_in(stacks_, entries_.stacks, node, node); }
   // By its name. kConflict where an event of this name has another unit or kind.
-  template <typename Insert>
-  Result<uint32_t> intern(const EventEntry& entry, Insert insert) {
+  Result<uint32_t> intern(const EventEntry& entry) {
     const auto known = find_event(entry);
-    return !known || *known != 0 ? known : append(entries_.events, entry, insert);
+    return !known || *known != 0 ? known : append(entries_.events, entry);
   }
   // Always new.
-  template <typename Insert>
-  Result<uint32_t> add(const OriginEntry& entry, Insert insert) {
-    return append(entries_.origins, entry, insert);
-  }
+  uint32_t add(const OriginEntry& entry) { return append(entries_.origins, entry); }
   // Of the origin that was added last, those of an event that is shown apart from the others.
   void add(const OriginEventEntry& entry) {
     const bool is_shown = entries_.events[entry.event].is_shown();
@@ -107,38 +85,29 @@ class DictionaryIndex {
     uint64_t hash() const { return hash_of(address, owner, static_cast<int>(kind)); }
   };
 
-  template <typename Entry, typename Insert>
-  static Result<uint32_t> append(AppendOnlyList<Entry>& entries, const Entry& entry, Insert insert) {
-    const auto id = static_cast<uint32_t>(entries.size());
-    if (const Status inserted = insert(id); !inserted) {
-      return propagate(inserted);
-    }
+  template <typename Entry>
+  static uint32_t append(AppendOnlyList<Entry>& entries, const Entry& entry) {
     entries.push_back(entry);
-    return id;
+    return static_cast<uint32_t>(entries.size() - 1);
   }
-  template <typename Entry, typename Insert>
-  static Result<uint32_t> intern_in(EntryIndex<Entry>& index, AppendOnlyList<Entry>& entries,
-                                    const Entry& entry, Insert insert) {
+  template <typename Entry>
+  static uint32_t intern_in(EntryIndex<Entry>& index, AppendOnlyList<Entry>& entries, const Entry& entry) {
     const uint64_t hash = hash_of_entry(entry);
     if (const uint32_t known = index.find(hash, entry, entries.span()); known != 0) {
       return known;
     }
-    const auto id = append(entries, entry, insert);
-    if (id) {
-      index.add(hash, *id);
-    }
+    const uint32_t id = append(entries, entry);
+    index.add(hash, id);
     return id;
   }
-  template <typename Key, typename Entry, typename Insert>
-  static Result<uint32_t> intern_in(KeyIndex<Key>& index, AppendOnlyList<Entry>& entries, const Key& key,
-                                    const Entry& entry, Insert insert) {
+  template <typename Key, typename Entry>
+  static uint32_t intern_in(KeyIndex<Key>& index, AppendOnlyList<Entry>& entries, const Key& key,
+                            const Entry& entry) {
     if (const uint32_t known = index.find(key); known != 0) {
       return known;
     }
-    const auto id = append(entries, entry, insert);
-    if (id) {
-      index.add(key, *id);
-    }
+    const uint32_t id = append(entries, entry);
+    index.add(key, id);
     return id;
   }
   Result<uint32_t> find_event(const EventEntry& entry) const;

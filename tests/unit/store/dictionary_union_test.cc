@@ -14,35 +14,31 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr auto kKeep = [](uint32_t /*id*/) { return Status(); };
-
 // A block of which the names say what it has.
 class Block {
  public:
   uint32_t app(const std::string& name) {
     WorkloadEntry entry;
     entry.app = name;
-    return *index_.intern(entry, kKeep);
+    return index_.intern(entry);
   }
   uint32_t binary(const std::string& path) {
-    return *index_.intern(BinaryEntry{wire::GNU_BUILD_ID, path, path}, kKeep);
+    return index_.intern(BinaryEntry{wire::GNU_BUILD_ID, path, path});
   }
   uint32_t location(wire::LocationKind kind, uint32_t owner, uint64_t address) {
-    return *index_.intern(LocationEntry{kind, owner, address, {}}, kKeep);
+    return index_.intern(LocationEntry{kind, owner, address, {}});
   }
-  uint32_t stack(uint32_t parent, uint32_t location) {
-    return *index_.intern(StackNode{parent, location}, kKeep);
-  }
+  uint32_t stack(uint32_t parent, uint32_t location) { return index_.intern(StackNode{parent, location}); }
   uint32_t event(const std::string& name, wire::Kind kind = wire::DELTA) {
-    return *index_.intern(EventEntry{name, wire::COUNT, kind}, kKeep);
+    return *index_.intern(EventEntry{name, wire::COUNT, kind});
   }
   // With that many hits of each event, the first one having 10, the next 20, ...
   uint32_t origin(const std::string& machine, std::initializer_list<uint32_t> events) {
     MachineEntry of;
     of.machine_id = machine;
     OriginEntry entry;
-    entry.machine = *index_.intern(of, kKeep);
-    const uint32_t id = *index_.add(entry, kKeep);
+    entry.machine = index_.intern(of);
+    const uint32_t id = index_.add(entry);
     uint64_t hits = 0;
     for (const uint32_t event : events) {
       hits += 10;
