@@ -76,28 +76,30 @@ Status write_machines_and_events(sqlite::Database& catalogue, const NewEntries& 
                  : written;
 }
 
-Status write_origin(sqlite::Database& catalogue, size_t id, const OriginEntry& entry,
-                    const ProfileRecord& profile) {
-  const Status written = catalogue.execute("INSERT INTO origin VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", id,
-                                           as_bytes(profile.id), profile.sequence, entry.machine,
-                                           entry.from_ns, entry.to_ns, entry.draw, entry.stratum,
-                                           entry.inclusion_probability, entry.interval_ns, entry.series);
+}  // namespace
+
+Status insert_origin(sqlite::Database& catalogue, size_t id, const OriginEntry& entry,
+                     const ProfileRecord& profile) {
+  const Status written = catalogue.execute(
+      "INSERT INTO origin (id, profile_id, archive_sequence, machine, from_ns, to_ns, draw, stratum, "
+      "inclusion_probability, interval_ns, series) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      id, as_bytes(profile.id), profile.sequence, entry.machine, entry.from_ns, entry.to_ns, entry.draw,
+      entry.stratum, entry.inclusion_probability, entry.interval_ns, entry.series);
   if (!written) {
     return written;
   }
   for (const EventRecord& event : profile.events) {
     const Status inserted = catalogue.execute(
-        "INSERT INTO origin_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", id, event.event, event.scale,
-        event.hits, event.lost, event.throttles, event.counter_total, event.time_enabled_ns,
-        event.time_running_ns, event.note, event.samples);
+        "INSERT INTO origin_event (origin, event, scale, hits, lost, throttles, counter_total, "
+        "time_enabled_ns, time_running_ns, note, samples) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        id, event.event, event.scale, event.hits, event.lost, event.throttles, event.counter_total,
+        event.time_enabled_ns, event.time_running_ns, event.note, event.samples);
     if (!inserted) {
       return inserted;
     }
   }
   return {};
 }
-
-}  // namespace
 
 Status write_entries(sqlite::Database& catalogue, const NewEntries& entries,
                      std::span<const ProfileRecord> profiles) {
@@ -111,7 +113,7 @@ Status write_entries(sqlite::Database& catalogue, const NewEntries& entries,
   return written
              ? write_each(entries.origins, entries.before.origins,
                           [&](size_t id, const OriginEntry& entry) {
-                            return write_origin(catalogue, id, entry, profiles[id - entries.before.origins]);
+                            return insert_origin(catalogue, id, entry, profiles[id - entries.before.origins]);
                           })
              : written;
 }

@@ -13,4 +13,8 @@ namespace plimsoll::store {
 Status write_entries(sqlite::Database& catalogue, const NewEntries& entries,
                      std::span<const ProfileRecord> profiles);
 
+// A new origin, with the events that were counted of it. Part of the caller's transaction.
+Status insert_origin(sqlite::Database& catalogue, size_t id, const OriginEntry& entry,
+                     const ProfileRecord& profile);
+
 }  // namespace plimsoll::store

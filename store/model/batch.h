@@ -8,6 +8,7 @@
 
 #include "store/model/bindings.h"
 #include "store/model/dictionaries.h"
+#include "store/model/profile_record.h"
 #include "store/model/row.h"
 
 namespace plimsoll::store {
@@ -51,30 +52,6 @@ inline NewEntries entries_since(const DictionarySizes& before, const Dictionarie
           .locations = entries.locations.span().subspan(before.locations),
           .stacks = entries.stacks.span().subspan(before.stacks)};
 }
-
-// One event of a profile, as the profile counted it.
-struct EventRecord {
-  uint32_t event = 0;  // dictionary ID
-  double scale = 0;
-  uint64_t hits = 0;
-  uint64_t lost = 0;
-  uint64_t throttles = 0;
-  double counter_total = 0;
-  int64_t time_enabled_ns = 0;
-  int64_t time_running_ns = 0;
-  std::string note = {};
-  uint64_t samples = 0;
-
-  // False: its counters never got their turn, so that no hits mean nothing.
-  bool ran() const { return time_enabled_ns == 0 || time_running_ns > 0; }
-};
-
-// What an origin does not say of its profile.
-struct ProfileRecord {
-  std::string id;        // 16 bytes
-  int64_t sequence = 0;  // of the archive
-  std::vector<EventRecord> events = {};
-};
 
 // A wire::KernelImage that a profile brought of a binary, serialized.
 struct KernelSymbols {

@@ -42,7 +42,7 @@ std::string key_of(const OriginRow& profile, size_t place) {
   append_text(origin.draw, key);
   append_text(origin.stratum, key);
   append_text(origin.series, key);
-  for (const EventRow& event : profile.events) {
+  for (const EventRecord& event : profile.events) {
     append_bytes(event.event, key);
     append_bytes(event.ran(), key);
   }
@@ -70,10 +70,10 @@ int64_t length_ns(const OriginEntry& origin) {
 }
 
 // (sum w)^2 / sum w^2, where the samples of each profile stand for as much each (L. Kish, Survey Sampling, 1965, 11.7).
-double effective_samples(const std::vector<const EventRow*>& parts, uint64_t samples) {
+double effective_samples(const std::vector<const EventRecord*>& parts, uint64_t samples) {
   double sum = 0;
   double squares = 0;
-  for (const EventRow* part : parts) {
+  for (const EventRecord* part : parts) {
     if (part->hits > 0 && part->samples > 0) {
       const double value = part->scale * static_cast<double>(part->hits);
       sum += value;
@@ -97,17 +97,15 @@ Result<std::vector<OriginRow>> read_origins(sqlite::Database& catalogue) {
           return fail(ErrorCode::kCorrupt, "{}: the table origin has no entry {}", catalogue.path(),
                       origins.size());
         }
-        origins.push_back({.profile_id = row.blob(1),
-                           .archive_sequence = row.integer(2),
-                           .entry = {.machine = static_cast<uint32_t>(row.integer(3)),
-                                     .from_ns = row.integer(4),
-                                     .to_ns = row.integer(5),
-                                     .draw = std::string(row.text(6)),
-                                     .inclusion_probability = row.real(7),
-                                     .interval_ns = row.integer(8),
-                                     .series = std::string(row.text(9)),
-                                     .stratum = std::string(row.text(10))},
-                           .events = {}});
+        origins.push_back({{.id = row.blob(1), .sequence = row.integer(2)},
+                           {.machine = static_cast<uint32_t>(row.integer(3)),
+                            .from_ns = row.integer(4),
+                            .to_ns = row.integer(5),
+                            .draw = std::string(row.text(6)),
+                            .inclusion_probability = row.real(7),
+                            .interval_ns = row.integer(8),
+                            .series = std::string(row.text(9)),
+                            .stratum = std::string(row.text(10))}});
         return {};
       });
   read = read ? sqlite::for_each_row(
@@ -173,9 +171,9 @@ bool Hours::merge(const std::vector<uint32_t>& members, const std::vector<Origin
     const OriginRow& profile = profiles[member];
     hour.entry.from_ns = std::min(hour.entry.from_ns, profile.entry.from_ns);
     hour.entry.to_ns = std::max(hour.entry.to_ns, profile.entry.to_ns);
-    if (profile.archive_sequence > hour.archive_sequence) {
-      hour.archive_sequence = profile.archive_sequence;
-      hour.profile_id = profile.profile_id;
+    if (profile.sequence > hour.sequence) {
+      hour.sequence = profile.sequence;
+      hour.id = profile.id;
     }
   }
   std::vector<std::vector<uint32_t>> multipliers(hour.events.size());
@@ -203,17 +201,17 @@ bool Hours::merge(const std::vector<uint32_t>& members, const std::vector<Origin
 bool Hours::merge_event(size_t place, const std::vector<uint32_t>& members,
                         const std::vector<OriginRow>& profiles, OriginRow& hour,
                         std::vector<uint32_t>& multipliers) const {
-  EventRow sum{.event = hour.events[place].event, .profiles = members.size()};
+  EventRecord sum{.event = hour.events[place].event, .profiles = members.size()};
   const uint32_t base = base_of_squares_[sum.event];
   const auto base_place =
-      static_cast<size_t>(std::ranges::find(hour.events, base, &EventRow::event) - hour.events.begin());
+      static_cast<size_t>(std::ranges::find(hour.events, base, &EventRecord::event) - hour.events.begin());
   const bool has_base = base != 0 && base_place < hour.events.size();
-  std::vector<const EventRow*> parts;
+  std::vector<const EventRecord*> parts;
   std::vector<ScaledHits> scaled;
   bool is_alike = true;
   for (const uint32_t member : members) {
-    const EventRow& part = profiles[member].events[place];
-    const EventRow* of = has_base ? &profiles[member].events[base_place] : nullptr;
+    const EventRecord& part = profiles[member].events[place];
+    const EventRecord* of = has_base ? &profiles[member].events[base_place] : nullptr;
     parts.push_back(&part);
     // A weight is squared with the scale of the event that the squares are of (query/selection/squares.h).
     scaled.push_back({has_base ? part.scale * of->scale * of->scale : part.scale, part.hits});
@@ -234,7 +232,7 @@ bool Hours::merge_event(size_t place, const std::vector<uint32_t>& members,
   }
   if (members.size() == 1 || is_alike) {
     sum.scale = hour.events[place].scale;
-    for (const EventRow* part : parts) {
+    for (const EventRecord* part : parts) {
       sum.hits += part->hits;
       if (members.size() > 1 && sum.hits > kMaxHits) {
         return false;
@@ -259,7 +257,7 @@ bool Hours::merge_event(size_t place, const std::vector<uint32_t>& members,
 void Hours::sort_by_sequence() {
   std::vector<uint32_t> order(origins_.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::sort(order, {}, [this](uint32_t origin) { return origins_[origin].archive_sequence; });
+  std::ranges::sort(order, {}, [this](uint32_t origin) { return origins_[origin].sequence; });
   std::vector<uint32_t> place(order.size());
   std::vector<OriginRow> sorted(order.size());
   for (uint32_t i = 0; i < order.size(); ++i) {

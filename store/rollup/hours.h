@@ -8,35 +8,13 @@
 #include "base/result.h"
 #include "sqlite/database.h"
 #include "store/model/dictionaries.h"
+#include "store/model/profile_record.h"
 
 namespace plimsoll::store {
 
-// A row of the table origin_event, without its key's origin.
-struct EventRow {
-  uint32_t event = 0;
-  double scale = 0;
-  uint64_t hits = 0;
-  uint64_t lost = 0;
-  uint64_t throttles = 0;
-  double counter_total = 0;
-  int64_t time_enabled_ns = 0;
-  int64_t time_running_ns = 0;
-  std::string note = {};
-  uint64_t samples = 0;
-  // Of hours (table rolled_up_event).
-  uint64_t profiles = 1;
-  int64_t observed_ns = 0;
-  double effective_samples = 0;
-
-  bool ran() const { return time_enabled_ns == 0 || time_running_ns > 0; }
-};
-
 // A row of the table origin, with its events, in the order of their IDs.
-struct OriginRow {
-  std::string profile_id;
-  int64_t archive_sequence = 0;
-  OriginEntry entry;
-  std::vector<EventRow> events;
+struct OriginRow : ProfileRecord {
+  OriginEntry entry = {};
 };
 
 // Of a block. By ID; the first is empty.

@@ -7,6 +7,7 @@
 #include "proto/profile.pb.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
+#include "store/dictionaries/entry_writer.h"
 #include "store/identity/listed_database.h"
 #include "store/model/label_set.h"
 
@@ -87,30 +88,16 @@ Status copy_locations(sqlite::Database& database, const RolledWorkloads& workloa
               : done;
 }
 
-Status add_event(sqlite::Database& database, size_t origin, const EventRow& event) {
-  const Status added = database.execute(
-      "INSERT INTO origin_event (origin, event, scale, hits, lost, throttles, counter_total, "
-      "time_enabled_ns, time_running_ns, note, samples) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      origin, event.event, event.scale, event.hits, event.lost, event.throttles, event.counter_total,
-      event.time_enabled_ns, event.time_running_ns, event.note, event.samples);
-  return added ? database.execute(
-                     "INSERT INTO rolled_up_event (origin, event, profiles, observed_ns, effective_samples) "
-                     "VALUES (?, ?, ?, ?, ?)",
-                     origin, event.event, event.profiles, event.observed_ns, event.effective_samples)
-               : added;
-}
-
 Status add_origins(sqlite::Database& database, const Hours& hours) {
   for (size_t id = 1; id < hours.origins().size(); ++id) {
-    const OriginRow& origin = hours.origins()[id];
-    const OriginEntry& entry = origin.entry;
-    Status added = database.execute(
-        "INSERT INTO origin (id, profile_id, archive_sequence, machine, from_ns, to_ns, draw, stratum, "
-        "inclusion_probability, interval_ns, series) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        id, as_bytes(origin.profile_id), origin.archive_sequence, entry.machine, entry.from_ns, entry.to_ns,
-        entry.draw, entry.stratum, entry.inclusion_probability, entry.interval_ns, entry.series);
-    for (size_t place = 0; place < origin.events.size() && added; ++place) {
-      added = add_event(database, id, origin.events[place]);
+    const OriginRow& hour = hours.origins()[id];
+    Status added = insert_origin(database, id, hour.entry, hour);
+    for (size_t place = 0; place < hour.events.size() && added; ++place) {
+      const EventRecord& event = hour.events[place];
+      added = database.execute(
+          "INSERT INTO rolled_up_event (origin, event, profiles, observed_ns, effective_samples) "
+          "VALUES (?, ?, ?, ?, ?)",
+          id, event.event, event.profiles, event.observed_ns, event.effective_samples);
     }
     if (!added) {
       return added;

@@ -45,8 +45,8 @@ Status RolledRows::add(std::span<const Row> rows) {
     workload = workload_of_[workload];
     row[Column::kThread] = 1;
     row[Column::kLabels] = row[Column::kLabels] == 0 ? 0 : 1;
-    const std::vector<EventRow>& events = hours_.origins()[origin].events;
-    const auto known = std::ranges::lower_bound(events, event, {}, &EventRow::event);
+    const std::vector<EventRecord>& events = hours_.origins()[origin].events;
+    const auto known = std::ranges::lower_bound(events, event, {}, &EventRecord::event);
     if (known == events.end() || known->event != event) {
       return fail(ErrorCode::kCorrupt, "a profile has rows of an event that it did not come with");
     }

@@ -16,9 +16,8 @@ AppendOnlyList<EventEntry> one_event() {
   return events;
 }
 
-OriginRow profile(int64_t sequence, const EventRow& event) {
-  OriginRow row{
-      .profile_id = std::to_string(sequence), .archive_sequence = sequence, .entry = {}, .events = {event}};
+OriginRow profile(int64_t sequence, const EventRecord& event) {
+  OriginRow row{{.id = std::to_string(sequence), .sequence = sequence, .events = {event}}};
   row.entry.machine = 1;
   row.entry.from_ns = kHourNs + sequence;
   row.entry.to_ns = kHourNs + sequence + 1'000'000'000;
@@ -26,13 +25,13 @@ OriginRow profile(int64_t sequence, const EventRow& event) {
 }
 
 // How many hours two profiles become.
-size_t hours_of(const EventRow& a, const EventRow& b) {
+size_t hours_of(const EventRecord& a, const EventRecord& b) {
   const Hours hours({{}, profile(1, a), profile(2, b)}, one_event());
   return hours.origins().size() - 1;
 }
 
 TEST(Hours, ProfilesOfAMachineInAnHourAreOne) {
-  const EventRow event{.event = 1, .scale = 2, .hits = 10, .samples = 10};
+  const EventRecord event{.event = 1, .scale = 2, .hits = 10, .samples = 10};
   const Hours hours({{}, profile(1, event), profile(2, event)}, one_event());
   ASSERT_EQ(hours.origins().size(), 2);
   EXPECT_EQ(hours.origins()[1].events[0].hits, 20);
@@ -40,17 +39,17 @@ TEST(Hours, ProfilesOfAMachineInAnHourAreOne) {
 }
 
 TEST(Hours, SumsThatWouldNotBeExactStayApart) {
-  const EventRow few{.event = 1, .scale = 1, .hits = 1, .samples = 1};
-  EventRow many = few;
+  const EventRecord few{.event = 1, .scale = 1, .hits = 1, .samples = 1};
+  EventRecord many = few;
   many.hits = uint64_t{1} << 53;
   EXPECT_EQ(hours_of(few, few), 1);
   EXPECT_EQ(hours_of(many, few), 2) << "hits of the same scale";
-  EventRow long_time = few;
+  EventRecord long_time = few;
   long_time.time_enabled_ns = long_time.time_running_ns = std::numeric_limits<int64_t>::max();
-  EventRow short_time = few;
+  EventRecord short_time = few;
   short_time.time_enabled_ns = short_time.time_running_ns = 1;
   EXPECT_EQ(hours_of(long_time, short_time), 2);
-  EventRow lost = few;
+  EventRecord lost = few;
   lost.lost = std::numeric_limits<uint64_t>::max();
   EXPECT_EQ(hours_of(lost, lost), 2);
 }
