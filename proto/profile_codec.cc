@@ -17,6 +17,10 @@
 namespace plimsoll::wire {
 namespace {
 
+// Pieces of an arena double up to the largest, so that half of one is wasted at most.
+constexpr size_t kFirstBlockBytes = size_t{64} << 10;
+constexpr size_t kMaxBlockBytes = size_t{4} << 20;
+
 constexpr std::string_view kMagic = "PLIMPROF";
 constexpr int kCompressionLevel = 3;
 
@@ -144,6 +148,34 @@ void append(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+Status decode_into(RawProfile& profile, Bytes encoded, const ProfileLimits& limits, const Reserve& reserve) {
+  const auto body = check_framing(encoded, limits);
+  if (!body) {
+    return propagate(body);
+  }
+  auto message = decompress(*body, std::min<uint64_t>(limits.max_decoded_bytes, INT32_MAX), reserve);
+  if (!message) {
+    return with_field(propagate(message), "body");
+  }
+  // Else Protobuf prints a line of its own about text that is not UTF-8.
+  static const bool is_quiet = (google::protobuf::SetLogHandler(nullptr), true);
+  static_cast<void>(is_quiet);
+  const auto has_unknown_fields = check_message(as_bytes(*message), limits, reserve);
+  if (!has_unknown_fields) {
+    return propagate(has_unknown_fields);
+  }
+  if (*has_unknown_fields) {
+    message = without_unknown_fields(as_bytes(*message), *RawProfile::descriptor());
+    if (!message) {
+      return with_field(propagate(message), "body");
+    }
+  }
+  if (!profile.ParseFromString(*message)) {
+    return with_field(fail(ErrorCode::kCorrupt, "the profile's message is malformed"), "body");
+  }
+  return validate(profile);
+}
+
 }  // namespace
 
 Status check_version(uint32_t version, std::string_view what) {
@@ -213,35 +245,23 @@ Result<Bytes> check_framing(Bytes encoded, const ProfileLimits& limits) {
 }
 
 Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits, const Reserve& reserve) {
-  const auto body = check_framing(encoded, limits);
-  if (!body) {
-    return propagate(body);
-  }
-  auto message = decompress(*body, std::min<uint64_t>(limits.max_decoded_bytes, INT32_MAX), reserve);
-  if (!message) {
-    return with_field(propagate(message), "body");
-  }
-  // Else Protobuf prints a line of its own about text that is not UTF-8.
-  static const bool is_quiet = (google::protobuf::SetLogHandler(nullptr), true);
-  static_cast<void>(is_quiet);
-  const auto has_unknown_fields = check_message(as_bytes(*message), limits, reserve);
-  if (!has_unknown_fields) {
-    return propagate(has_unknown_fields);
-  }
-  if (*has_unknown_fields) {
-    message = without_unknown_fields(as_bytes(*message), *RawProfile::descriptor());
-    if (!message) {
-      return with_field(propagate(message), "body");
-    }
-  }
   RawProfile profile;
-  if (!profile.ParseFromString(*message)) {
-    return with_field(fail(ErrorCode::kCorrupt, "the profile's message is malformed"), "body");
-  }
-  if (auto valid = validate(profile); !valid) {
-    return propagate(valid);
-  }
-  return profile;
+  const Status decoded = decode_into(profile, encoded, limits, reserve);
+  return decoded ? Result<RawProfile>(std::move(profile)) : propagate(decoded);
+}
+
+ProfileInArena::ProfileInArena() {
+  google::protobuf::ArenaOptions options;
+  options.start_block_size = kFirstBlockBytes;
+  options.max_block_size = kMaxBlockBytes;
+  arena_ = std::make_unique<google::protobuf::Arena>(options);
+  profile_ = google::protobuf::Arena::CreateMessage<RawProfile>(arena_.get());
+}
+
+Result<ProfileInArena> decode_in_arena(Bytes encoded, const ProfileLimits& limits, const Reserve& reserve) {
+  ProfileInArena profile;
+  const Status decoded = decode_into(profile.get(), encoded, limits, reserve);
+  return decoded ? Result<ProfileInArena>(std::move(profile)) : propagate(decoded);
 }
 
 double scale_of(const Event& event) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -42,6 +43,23 @@ Result<Bytes> check_framing(Bytes encoded, const ProfileLimits& limits = {});
 // Everything is checked: framing, checksum, sizes, then every index and sum (validate()). An error names the
 // field.
 Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits = {}, const Reserve& reserve = {});
+
+// A profile and all its messages in few large pieces of memory of their own, which are given back as one: where large profiles come and go
+// beside what stays for long, their millions of small pieces would leave a heap full of holes. Texts over 15 bytes are in the heap all the same.
+class ProfileInArena {
+ public:
+  ProfileInArena();
+  const RawProfile& operator*() const { return *profile_; }
+  const RawProfile* operator->() const { return profile_; }
+  RawProfile& get() { return *profile_; }
+
+ private:
+  std::unique_ptr<google::protobuf::Arena> arena_;  // has *profile_
+  RawProfile* profile_;
+};
+
+// As decode().
+Result<ProfileInArena> decode_in_arena(Bytes encoded, const ProfileLimits& limits, const Reserve& reserve);
 
 // Whether the bytes begin like a raw profile; for telling formats apart.
 bool looks_like_profile(Bytes bytes);

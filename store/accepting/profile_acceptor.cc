@@ -73,11 +73,12 @@ Status ProfileAcceptor::check_age(const wire::RawProfile& profile) const {
 Result<Accepted> ProfileAcceptor::accept_as(Arrival arrival, Bytes encoded, const wire::ProfileLimits& limits,
                                             const ProfileCheck& check) {
   MemoryShare memory(memory_);
-  const auto profile =
-      wire::decode(encoded, limits, [&memory](uint64_t bytes) { return memory.try_take(bytes); });
-  if (!profile) {
-    return propagate(profile);
+  const auto decoded =
+      wire::decode_in_arena(encoded, limits, [&memory](uint64_t bytes) { return memory.try_take(bytes); });
+  if (!decoded) {
+    return propagate(decoded);
   }
+  const wire::ProfileInArena& profile = *decoded;
   if (const Status checked = check ? check(*profile) : Status(); !checked) {
     return propagate(checked);
   }

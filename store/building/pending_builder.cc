@@ -154,12 +154,13 @@ Status PendingBuilder::build_profile(const ArchivedProfile& archived, BuildRepor
   // It was checked when it was accepted, with the limits of then.
   uint64_t decoded_bytes = 0;
   MemoryShare memory(memory_);
-  const auto profile = wire::decode(as_bytes(archived.encoded), {UINT64_MAX, INT32_MAX}, [&](uint64_t bytes) {
-    decoded_bytes += bytes;
-    building_is_large_ = decoded_bytes > kMaxSmallBytes;
-    memory.take(bytes);
-    return Status();
-  });
+  const auto profile =
+      wire::decode_in_arena(as_bytes(archived.encoded), {UINT64_MAX, INT32_MAX}, [&](uint64_t bytes) {
+        decoded_bytes += bytes;
+        building_is_large_ = decoded_bytes > kMaxSmallBytes;
+        memory.take(bytes);
+        return Status();
+      });
   if (!profile && profile.error().code == ErrorCode::kExhausted) {
     return propagate(profile, "building the rows of profile number {}", building_);
   }
@@ -169,7 +170,7 @@ Status PendingBuilder::build_profile(const ArchivedProfile& archived, BuildRepor
   if (on_building_) {
     on_building_(archived);
   }
-  const Status added = batches_.add(*profile, archived.sequence);
+  const Status added = batches_.add(**profile, archived.sequence);
   if (!added) {
     return added.error().code == ErrorCode::kConflict ? set_aside(added.error()) : added;
   }

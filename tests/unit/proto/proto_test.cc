@@ -51,6 +51,16 @@ TEST(Codec, BringsBackEveryField) {
   EXPECT_TRUE(MessageDifferencer::Equals(*decoded, profile));
 }
 
+TEST(Codec, InAnArenaAProfileIsTheSame) {
+  const RawProfile profile = sample_profile();
+  auto decoded = decode_in_arena(as_bytes(encode(profile)), {}, {});
+  ASSERT_TRUE(decoded.has_value()) << decoded.error().text();
+  EXPECT_TRUE(MessageDifferencer::Equals(**decoded, profile));
+  const ProfileInArena moved = std::move(*decoded);
+  EXPECT_TRUE(MessageDifferencer::Equals(*moved, profile));
+  EXPECT_FALSE(decode_in_arena(as_bytes(encode(profile).substr(1)), {}, {}).has_value());
+}
+
 TEST(Codec, TellsProfilesByTheirMagic) {
   EXPECT_TRUE(looks_like_profile(as_bytes(encode(sample_profile()))));
   EXPECT_TRUE(looks_like_profile(as_bytes("PLIMPROF")));
