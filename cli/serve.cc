@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/symbol_tables.h"
 #include "config/server_config.h"
-#include "server/memory.h"
+#include "server/memory/memory.h"
 #include "server/server.h"
 
 namespace plimsoll::cli {

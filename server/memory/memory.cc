@@ -1,4 +1,4 @@
-#include "server/memory.h"
+#include "server/memory/memory.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/process_memory.h"
+#include "server/memory/large_blocks.h"
 
 namespace plimsoll::server {
 namespace {
@@ -28,6 +29,7 @@ int mapped_alone_bytes() {
 
 void reserve_little_memory() {
   const int threshold = mapped_alone_bytes();
+  map_large_blocks(static_cast<size_t>(threshold));
   ::mallopt(M_MMAP_THRESHOLD, threshold);
   ::mallopt(M_TRIM_THRESHOLD, 2 * threshold);
   ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(2U, std::thread::hardware_concurrency())));
