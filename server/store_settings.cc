@@ -2,10 +2,15 @@
 
 #include <filesystem>
 
+#include "base/process_memory.h"
+#include "store/blocks/block_folder.h"
 #include "store/directory/disk_usage.h"
 
 namespace plimsoll::server {
 namespace {
+
+// Of the memory, for the dictionaries of the newest block: those who ask have them, too.
+constexpr unsigned kPartOfEntries = 16;
 
 // A data directory that is yet to be made will be on the disk of the folder above it.
 std::string nearest_folder(const std::string& path) {
@@ -47,6 +52,9 @@ store::IngestOptions ingest_options(const config::ServerConfig& config,
                                     const store::RetentionLimits& limits) {
   return {.block_limits = {.max_bytes =
                                max_block_bytes(limits, static_cast<uint64_t>(config.store_max_block_bytes)),
+                           .max_entries = memory_share(store::BlockLimits().max_entries * store::kEntryBytes,
+                                                       kPartOfEntries) /
+                                          store::kEntryBytes,
                            .max_age_ns = config.store_max_block_age_ns},
           .upload_limits = {.max_age_ns = limits.max_upload_age_ns,
                             .min_free_bytes = limits.min_free_bytes,

@@ -97,12 +97,15 @@ Status remove_dropped(const std::string& blocks_path);
 // an older version that has it open and reads nothing goes unnoticed, and has to be started again.
 Status move_into_first_block(const std::string& data_dir, const std::string& blocks_path);
 
+// What an entry of a dictionary takes in memory, with its place in an index.
+inline constexpr uint64_t kEntryBytes = 100;
+
 // When a block takes no more.
 struct BlockLimits {
   // Of its catalogue and its segments.
   uint64_t max_bytes = uint64_t{512} << 20;
   // Of its dictionaries. Where stacks repeat, as those of programs do, other limits come first; where a stranger makes up stacks, this one
-  // bounds the memory of the row builder and of each question: about 100 bytes for each.
+  // bounds the memory of the row builder and of each question.
   uint64_t max_entries = 4'000'000;
   uint64_t max_profiles = 500'000;
   int64_t max_age_ns = int64_t{24} * 3600 * 1'000'000'000;  // since its first profile became rows
