@@ -4,9 +4,9 @@ import { api, within } from "./support.mjs";
 
 test("100,000 nodes are drawn, zoomed and searched", () =>
   within("?page=explore&show=icicle", { reducedMotion: "no-preference" }, async (page) => {
-    await page.waitForSelector(".flame canvas", { timeout: 40_000 });
+    await page.waitForSelector(".flame canvas", { timeout: 60_000 });
     await page.waitForFunction(() => performance.getEntriesByName("flame drawn").length > 0, undefined, {
-      timeout: 40_000,
+      timeout: 60_000,
     });
     const { nodes } = await api("flame", [
       ["limit", "100000"],

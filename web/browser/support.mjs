@@ -38,7 +38,7 @@ export async function opened(address, options = {}) {
     if (!url.startsWith(`${base}/`) && !url.startsWith("blob:") && !url.startsWith("data:"))
       wrong.push(`request: ${url}`);
   });
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000); // only guards against hanging: machines that test may be busy
   await page.goto(`${base}/${address}`);
   return {
     page,
