@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "formats/traces/attribute_list.h"
 #include "formats/traces/resource_identity.h"
 
 namespace plimsoll::formats {
@@ -22,7 +23,7 @@ struct JaegerTags {
   traces::SpanStatus status = traces::SpanStatus::kUnset;
 };
 
-JaegerTags read_jaeger_tags(const Json& tags) {
+JaegerTags read_jaeger_tags(const Json& tags, AttributeList& attributes) {
   using traces::SpanKind;
   using traces::SpanStatus;
   static const std::map<std::string_view, SpanKind> kinds{{"internal", SpanKind::kInternal},
@@ -34,6 +35,7 @@ JaegerTags read_jaeger_tags(const Json& tags) {
   for (const Json& tag : tags) {
     const std::string_view key = text_in(member(tag, "key"));
     const std::string value = tag_text(member(tag, "value"));
+    attributes.take(key, value);
     if (key == "span.kind") {
       const auto kind = kinds.find(value);
       read.kind = kind == kinds.end() ? SpanKind::kUnspecified : kind->second;
@@ -61,25 +63,36 @@ std::optional<traces::SpanId> jaeger_parent(const Json& span, const traces::Trac
   return parent;
 }
 
-using Processes = std::map<std::string, ResourceIdentity, std::less<>>;
+struct Process {
+  ResourceIdentity identity;
+  AttributeList attributes;
+};
+using Processes = std::map<std::string, Process, std::less<>>;
 
-void add_process(const std::string& name, const Json& process, Processes& processes) {
-  ResourceIdentity& identity = processes[name];
+void add_process(const std::string& name, const Json& process, bool wants_attributes, Processes& processes) {
+  Process& made = processes.try_emplace(name, Process{{}, AttributeList(wants_attributes)}).first->second;
+  ResourceIdentity& identity = made.identity;
   identity.take("service.name", text_in(member(process, "serviceName")));
   for (const Json& tag : member(process, "tags")) {
-    identity.take(text_in(member(tag, "key")), tag_text(member(tag, "value")));
+    const std::string_view key = text_in(member(tag, "key"));
+    const std::string value = tag_text(member(tag, "value"));
+    identity.take(key, value);
+    made.attributes.take(key, value);
   }
   identity.finish();
+  made.attributes.end_resource();
 }
 
-Status add_jaeger_span(const Json& json, const ResourceIdentity& identity, SpanSink& sink) {
+Status add_jaeger_span(const Json& json, Process& process, SpanSink& sink) {
+  const ResourceIdentity& identity = process.identity;
   const auto trace = traces::parse_trace_id(text_in(member(json, "traceID"))).value_or(traces::TraceId{});
   const traces::SpanId id = traces::parse_span_id(text_in(member(json, "spanID"))).value_or(0);
   const auto parent = jaeger_parent(json, trace);
   if (!parent) {
     return sink.reject_parent(id);
   }
-  const JaegerTags tags = read_jaeger_tags(member(json, "tags"));
+  process.attributes.begin_span();
+  const JaegerTags tags = read_jaeger_tags(member(json, "tags"), process.attributes);
   const int64_t start_ns = ns_from_us(member(json, "startTime"));
   const int64_t duration_ns = ns_from_us(member(json, "duration"));
   const bool is_sound = start_ns >= 0 && duration_ns >= 0 && duration_ns <= INT64_MAX - start_ns;
@@ -94,7 +107,8 @@ Status add_jaeger_span(const Json& json, const ResourceIdentity& identity, SpanS
                    .machine = identity.machine(),
                    .version = identity.version(),
                    .kind = tags.kind,
-                   .status = tags.status});
+                   .status = tags.status,
+                   .attributes = process.attributes.all()});
 }
 
 Status read_jaeger_trace(const Json& trace, SpanSink& sink) {
@@ -102,15 +116,15 @@ Status read_jaeger_trace(const Json& trace, SpanSink& sink) {
   const Json& described = member(trace, "processes");
   if (described.is_object()) {
     for (const auto& [name, process] : described.items()) {
-      add_process(name, process, processes);
+      add_process(name, process, sink.wants_attributes(), processes);
     }
   }
-  ResourceIdentity unknown;
-  unknown.finish();
+  Process unknown{{}, AttributeList(sink.wants_attributes())};
+  unknown.identity.finish();
   for (const Json& span : member(trace, "spans")) {
     const auto process = processes.find(text_in(member(span, "processID")));
-    const ResourceIdentity& identity = process == processes.end() ? unknown : process->second;
-    if (Status added = add_jaeger_span(span, identity, sink); !added) {
+    Process& by = process == processes.end() ? unknown : process->second;
+    if (Status added = add_jaeger_span(span, by, sink); !added) {
       return added;
     }
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "formats/traces/attribute_list.h"
 #include "formats/traces/resource_identity.h"
 
 namespace plimsoll::formats {
@@ -14,6 +15,9 @@ std::string otlp_value_text(const Json& value) {
   if (const auto number = number_in(member(value, "intValue"))) {
     return fmt::format("{}", *number);
   }
+  if (const Json& truth = member(value, "boolValue"); truth.is_boolean()) {
+    return is_true(truth) ? "true" : "false";
+  }
   const Json& list = member(member(value, "arrayValue"), "values");
   return list.is_array() && !list.empty() ? std::string(text_in(member(list.front(), "stringValue"))) : "";
 }
@@ -24,12 +28,19 @@ Enum enum_in(const Json& value, Enum last) {
   return number && *number <= static_cast<int64_t>(last) ? static_cast<Enum>(*number) : Enum{};
 }
 
-Status add_otlp_span(const Json& json, const ResourceIdentity& identity, SpanSink& sink) {
+Status add_otlp_span(const Json& json, const ResourceIdentity& identity, AttributeList& attributes,
+                     SpanSink& sink) {
   const auto trace = traces::parse_trace_id(text_in(member(json, "traceId")));
   const auto id = traces::parse_span_id(text_in(member(json, "spanId")));
   const auto parent = parent_in(member(json, "parentSpanId"));
   if (!parent) {
     return sink.reject_parent(id.value_or(0));
+  }
+  if (attributes.is_wanted()) {
+    attributes.begin_span();
+    for (const Json& attribute : member(json, "attributes")) {
+      attributes.take(text_in(member(attribute, "key")), otlp_value_text(member(attribute, "value")));
+    }
   }
   const auto start_ns = number_in(member(json, "startTimeUnixNano"));
   const auto end_ns = number_in(member(json, "endTimeUnixNano"));
@@ -44,7 +55,8 @@ Status add_otlp_span(const Json& json, const ResourceIdentity& identity, SpanSin
                    .machine = identity.machine(),
                    .version = identity.version(),
                    .kind = enum_in(member(json, "kind"), traces::SpanKind::kConsumer),
-                   .status = enum_in(member(member(json, "status"), "code"), traces::SpanStatus::kError)});
+                   .status = enum_in(member(member(json, "status"), "code"), traces::SpanStatus::kError),
+                   .attributes = attributes.all()});
 }
 
 }  // namespace
@@ -55,15 +67,21 @@ Status read_otlp_json(const Json& document, SpanSink& sink) {
     return with_field(fail(ErrorCode::kCorrupt, "not a list of OTLP's resource spans"), "resourceSpans");
   }
   ResourceIdentity identity;
+  AttributeList attributes(sink.wants_attributes());
   for (const Json& resource_spans : all) {
     identity.clear();
+    attributes.clear();
     for (const Json& attribute : member(member(resource_spans, "resource"), "attributes")) {
-      identity.take(text_in(member(attribute, "key")), otlp_value_text(member(attribute, "value")));
+      const std::string_view key = text_in(member(attribute, "key"));
+      const std::string value = otlp_value_text(member(attribute, "value"));
+      identity.take(key, value);
+      attributes.take(key, value);
     }
     identity.finish();
+    attributes.end_resource();
     for (const Json& scope_spans : member(resource_spans, "scopeSpans")) {
       for (const Json& span : member(scope_spans, "spans")) {
-        if (Status added = add_otlp_span(span, identity, sink); !added) {
+        if (Status added = add_otlp_span(span, identity, attributes, sink); !added) {
           return added;
         }
       }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "formats/traces/attribute_list.h"
 #include "formats/traces/resource_identity.h"
 #include "formats/traces/wire_fields.h"
 
@@ -13,11 +14,15 @@ namespace {
 // Lists of lists of values may nest; none of them is a name.
 std::string value_text(Bytes any_value) {
   constexpr uint32_t kString = 1;
+  constexpr uint32_t kBool = 2;
   constexpr uint32_t kInt = 3;
   constexpr uint32_t kArray = 5;
   for (WireFields fields(any_value); fields.next();) {
     if (fields.number() == kString) {
       return std::string(fields.text());
+    }
+    if (fields.number() == kBool) {
+      return fields.value() != 0 ? "true" : "false";
     }
     if (fields.number() == kInt) {
       return fmt::format("{}", static_cast<int64_t>(fields.value()));
@@ -36,7 +41,12 @@ std::string value_text(Bytes any_value) {
   return {};
 }
 
-void take_attribute(Bytes key_value, ResourceIdentity& identity) {
+struct KeyAndText {
+  std::string_view key;
+  std::string value;
+};
+
+KeyAndText attribute_in(Bytes key_value) {
   std::string_view key;
   Bytes value;
   for (WireFields fields(key_value); fields.next();) {
@@ -46,7 +56,7 @@ void take_attribute(Bytes key_value, ResourceIdentity& identity) {
       value = fields.bytes();
     }
   }
-  identity.take(key, value_text(value));
+  return {key, value_text(value)};
 }
 
 uint64_t big_endian(Bytes bytes) {
@@ -82,7 +92,7 @@ traces::SpanStatus status_of(Bytes message) {
 }
 
 // False where it is malformed.
-bool parse_span(Bytes message, traces::NamedSpan& span, bool& is_parent_sound) {
+bool parse_span(Bytes message, traces::NamedSpan& span, bool& is_parent_sound, AttributeList& attributes) {
   WireFields fields(message);
   while (fields.next()) {
     switch (fields.number()) {
@@ -111,6 +121,12 @@ bool parse_span(Bytes message, traces::NamedSpan& span, bool& is_parent_sound) {
       case 8:
         span.end_ns = time_of(fields.value());
         break;
+      case 9:
+        if (attributes.is_wanted()) {
+          const KeyAndText attribute = attribute_in(fields.bytes());
+          attributes.take(attribute.key, attribute.value);
+        }
+        break;
       case 15:
         span.status = status_of(fields.bytes());
         break;
@@ -123,7 +139,7 @@ bool parse_span(Bytes message, traces::NamedSpan& span, bool& is_parent_sound) {
 
 class OtlpReader {
  public:
-  explicit OtlpReader(SpanSink& sink) : sink_(sink) {}
+  explicit OtlpReader(SpanSink& sink) : sink_(sink), attributes_(sink.wants_attributes()) {}
 
   Status read(Bytes request) {
     return for_each(request, 1, "resource_spans", [this](Bytes part) { return read_resource_spans(part); });
@@ -154,9 +170,12 @@ class OtlpReader {
   // The resource may stand behind its spans.
   Status read_resource_spans(Bytes message) {
     identity_.clear();
+    attributes_.clear();
     const auto take_resource = [this](Bytes resource) {
       return for_each(resource, 1, "attributes", [this](Bytes attribute) -> Status {
-        take_attribute(attribute, identity_);
+        const KeyAndText read = attribute_in(attribute);
+        identity_.take(read.key, read.value);
+        attributes_.take(read.key, read.value);
         return {};
       });
     };
@@ -164,6 +183,7 @@ class OtlpReader {
       return read;
     }
     identity_.finish();
+    attributes_.end_resource();
     return for_each(message, 2, "scope_spans", [this](Bytes scope_spans) {
       return for_each(scope_spans, 2, "spans", [this](Bytes span) { return read_span(span); });
     });
@@ -175,14 +195,17 @@ class OtlpReader {
                            .machine = identity_.machine(),
                            .version = identity_.version()};
     bool is_parent_sound = true;
-    if (!parse_span(message, span, is_parent_sound)) {
+    attributes_.begin_span();
+    if (!parse_span(message, span, is_parent_sound, attributes_)) {
       return malformed();
     }
+    span.attributes = attributes_.all();
     return is_parent_sound ? sink_.add(span) : sink_.reject_parent(span.id);
   }
 
   SpanSink& sink_;
   ResourceIdentity identity_;
+  AttributeList attributes_;
 };
 
 }  // namespace

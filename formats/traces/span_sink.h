@@ -21,6 +21,9 @@ class SpanSink {
   // One whose parent has an ID that cannot be read: as a root it would be a request of its own.
   Status reject_parent(traces::SpanId span);
 
+  // Whether spans are to bring their attributes.
+  bool wants_attributes() const { return spans_.keeps_attributes(); }
+
   uint64_t taken() const { return taken_; }
   uint64_t rejected() const { return rejected_; }
   const std::string& first_rejection() const { return first_rejection_; }

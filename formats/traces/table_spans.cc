@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "formats/csv.h"
+#include "formats/traces/attribute_list.h"
 
 namespace plimsoll::formats {
 namespace {
@@ -100,7 +101,9 @@ traces::SpanKind kind_named(std::string_view name) {
 
 class SpanTableReader {
  public:
-  explicit SpanTableReader(SpanSink& sink) : sink_(sink) { places_.fill(kNoPlace); }
+  explicit SpanTableReader(SpanSink& sink) : sink_(sink), attributes_(sink.wants_attributes()) {
+    places_.fill(kNoPlace);
+  }
 
   Status take(std::span<const std::string_view> fields) {
     return std::exchange(is_first_, false) ? take_names(fields) : take_span(fields);
@@ -112,6 +115,8 @@ class SpanTableReader {
       const auto column = column_named(names[i]);
       if (column && places_[*column] == kNoPlace) {
         places_[*column] = i;
+      } else if (!column && attributes_.is_wanted()) {
+        attribute_columns_.emplace_back(i, names[i]);
       }
     }
     for (const auto& [column, name] :
@@ -138,6 +143,10 @@ class SpanTableReader {
     if (!parent) {
       return sink_.reject_parent(id);
     }
+    attributes_.clear();
+    for (const auto& [place, name] : attribute_columns_) {
+      attributes_.take(name, fields[place]);
+    }
     return sink_.add({.trace = traces::parse_trace_id(field(kTrace)).value_or(traces::TraceId{}),
                       .id = id,
                       .parent = *parent,
@@ -149,7 +158,8 @@ class SpanTableReader {
                       .replica = replica,
                       .machine = field(kMachine),
                       .version = field(kVersion),
-                      .kind = kind_named(field(kKind))});
+                      .kind = kind_named(field(kKind)),
+                      .attributes = attributes_.all()});
   }
 
   static int64_t end_of(int64_t start_ns, int64_t duration_us) {
@@ -160,6 +170,8 @@ class SpanTableReader {
 
   SpanSink& sink_;
   std::array<size_t, kColumns> places_{};
+  AttributeList attributes_;
+  std::vector<std::pair<size_t, std::string>> attribute_columns_;  // the others, by the names that they have
   bool is_first_ = true;
 };
 

@@ -1,5 +1,6 @@
 #include "formats/traces/zipkin_spans.h"
 
+#include "formats/traces/attribute_list.h"
 #include "formats/traces/resource_identity.h"
 
 namespace plimsoll::formats {
@@ -14,12 +15,13 @@ traces::SpanKind zipkin_kind(std::string_view text) {
                               : SpanKind::kUnspecified;
 }
 
-void take_zipkin_tags(const Json& tags, ResourceIdentity& identity) {
+void take_zipkin_tags(const Json& tags, ResourceIdentity& identity, AttributeList& attributes) {
   if (!tags.is_object()) {
     return;
   }
   for (const auto& [key, value] : tags.items()) {
     const std::string_view name = key;
+    attributes.take(name, text_in(value));
     identity.take(name == "instance" ? "service.instance.id"
                   : name == "pod"    ? "k8s.pod.name"
                                      : name,
@@ -27,11 +29,13 @@ void take_zipkin_tags(const Json& tags, ResourceIdentity& identity) {
   }
 }
 
-Status add_zipkin_span(const Json& json, ResourceIdentity& identity, SpanSink& sink) {
+Status add_zipkin_span(const Json& json, ResourceIdentity& identity, AttributeList& attributes,
+                       SpanSink& sink) {
   const Json& endpoint = member(json, "localEndpoint");
   const Json& tags = member(json, "tags");
   identity.clear();
-  take_zipkin_tags(tags, identity);
+  attributes.clear();
+  take_zipkin_tags(tags, identity, attributes);
   identity.take("service.name", text_in(member(endpoint, "serviceName")));
   identity.finish();
   std::string_view replica = identity.replica();
@@ -64,7 +68,8 @@ Status add_zipkin_span(const Json& json, ResourceIdentity& identity, SpanSink& s
        .kind = zipkin_kind(text_in(member(json, "kind"))),
        .status = tags.is_object() && tags.contains("error") ? traces::SpanStatus::kError
                                                             : traces::SpanStatus::kUnset,
-       .is_shared = is_true(member(json, "shared"))});
+       .is_shared = is_true(member(json, "shared")),
+       .attributes = attributes.all()});
 }
 
 }  // namespace
@@ -74,15 +79,16 @@ Status read_zipkin(const Json& document, SpanSink& sink) {
     return fail(ErrorCode::kCorrupt, "not a list of Zipkin's spans");
   }
   ResourceIdentity identity;
+  AttributeList attributes(sink.wants_attributes());
   for (const Json& item : document) {
     if (!item.is_array()) {
-      if (Status added = add_zipkin_span(item, identity, sink); !added) {
+      if (Status added = add_zipkin_span(item, identity, attributes, sink); !added) {
         return added;
       }
       continue;
     }
     for (const Json& span : item) {
-      if (Status added = add_zipkin_span(span, identity, sink); !added) {
+      if (Status added = add_zipkin_span(span, identity, attributes, sink); !added) {
         return added;
       }
     }

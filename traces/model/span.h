@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
+#include "traces/model/attribute_table.h"
 #include "traces/model/ids.h"
 
 namespace plimsoll::traces {
@@ -24,9 +26,10 @@ struct Span {
   int64_t end_ns = 0;    // may be before the start
   uint32_t service = 0;
   uint32_t operation = 0;
-  uint32_t replica = 0;  // one running copy of the service; 0: unknown
-  uint32_t machine = 0;  // 0: unknown
-  uint32_t version = 0;  // 0: unknown
+  uint32_t replica = 0;     // one running copy of the service; 0: unknown
+  uint32_t machine = 0;     // 0: unknown
+  uint32_t version = 0;     // 0: unknown
+  uint32_t attributes = 0;  // a set of the SpanSet's AttributeTable; 0: none, or not kept
   SpanKind kind = SpanKind::kUnspecified;
   SpanStatus status = SpanStatus::kUnset;
   // The server's half of a call whose client's half has the same ID (Zipkin): a child of that half.
@@ -50,6 +53,7 @@ struct NamedSpan {
   SpanKind kind = SpanKind::kUnspecified;
   SpanStatus status = SpanStatus::kUnset;
   bool is_shared = false;
+  std::span<const Attribute> attributes = {};  // of the span and its resource; of equal keys the last counts
 };
 
 }  // namespace plimsoll::traces

@@ -56,6 +56,10 @@ Status SpanSet::add(const NamedSpan& span) {
       return propagate(*id);
     }
   }
+  const auto attributes = limits_.keeps_attributes ? attributes_.id_of(span.attributes) : Result<uint32_t>(0);
+  if (!attributes) {
+    return propagate(attributes);
+  }
   spans_.push_back({.trace = span.trace,
                     .id = span.id,
                     .parent = span.parent,
@@ -66,6 +70,7 @@ Status SpanSet::add(const NamedSpan& span) {
                     .replica = *replica,
                     .machine = *machine,
                     .version = *version,
+                    .attributes = *attributes,
                     .kind = span.kind,
                     .status = span.status,
                     .is_shared = span.is_shared});

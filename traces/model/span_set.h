@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "traces/model/attribute_table.h"
 #include "traces/model/name_table.h"
 #include "traces/model/span.h"
 
@@ -13,6 +14,8 @@ namespace plimsoll::traces {
 struct SpanLimits {
   uint64_t max_spans = 50'000'000;  // 4 GB
   uint32_t max_names = 200'000;     // of each kind
+  bool keeps_attributes = false;
+  AttributeLimits attributes = {};
 };
 
 // The dictionaries of a SpanSet.
@@ -34,17 +37,22 @@ struct Names {
 // Filled by one thread. Memory: 80 bytes a span, and each name once.
 class SpanSet {
  public:
-  explicit SpanSet(const SpanLimits& limits = {}) : limits_(limits), names_(limits.max_names) {}
+  explicit SpanSet(const SpanLimits& limits = {})
+      : limits_(limits), names_(limits.max_names), attributes_(limits.attributes) {}
 
   // kTooLarge beyond the limits; kInvalid without a trace or a span ID, or where the times are before 1970 or leave 64 bits.
   Status add(const NamedSpan& span);
 
   const std::vector<Span>& spans() const { return spans_; }
   const Names& names() const { return names_; }
+  // Whether readers are to hand over attributes at all, which takes them time.
+  bool keeps_attributes() const { return limits_.keeps_attributes; }
+  const AttributeTable& attributes() const { return attributes_; }
 
  private:
   SpanLimits limits_;
   Names names_;
+  AttributeTable attributes_;
   std::vector<Span> spans_;
 };
 

@@ -61,5 +61,38 @@ TEST(SpanSet, RefusesSpansThatCannotBe) {
   EXPECT_TRUE(spans.spans().empty());
 }
 
+// A set of attributes as one number, whatever their order; the last of equal keys counts.
+TEST(AttributeTable, HasEachSetOnce) {
+  AttributeTable table;
+  const auto id = [&table](std::vector<Attribute> attributes) { return table.id_of(attributes).value(); };
+  EXPECT_EQ(id({}), 0);
+  EXPECT_EQ(id({{"hw", ""}}), 0);
+  const uint32_t first = id({{"hw", "c6"}, {"disk", "ssd"}});
+  EXPECT_EQ(id({{"disk", "ssd"}, {"hw", "c6"}}), first);
+  EXPECT_EQ(id({{"disk", "hdd"}, {"hw", "c6"}, {"disk", "ssd"}}), first);
+  EXPECT_NE(id({{"hw", "c6"}}), first);
+  EXPECT_EQ(table.keys(), 3);
+  EXPECT_EQ(table.value(1, table.value_in(first, 1)), "c6");
+  EXPECT_EQ(table.value(2, table.value_in(first, 2)), "ssd");
+  EXPECT_EQ(table.value_in(0, 1), 0);
+}
+
+TEST(AttributeTable, IsBounded) {
+  AttributeTable table({.max_keys = 2, .max_values = 3, .max_sets = 5});
+  std::vector<uint32_t> sets;
+  for (int i = 0; i < 5; ++i) {
+    const std::string value = std::to_string(i);
+    const std::vector<Attribute> attributes{{"request", value}, {"hw", "c6"}};
+    sets.push_back(table.id_of(attributes).value());
+  }
+  EXPECT_TRUE(table.is_unbounded(1));
+  EXPECT_FALSE(table.is_unbounded(2));
+  EXPECT_EQ(table.value(2, table.value_in(sets.back(), 2)), "c6");
+  EXPECT_FALSE(table.has_more_keys());
+  ASSERT_TRUE(table.id_of(std::vector<Attribute>{{"third", "x"}, {"hw", "c7"}}));
+  EXPECT_TRUE(table.has_more_keys());
+  EXPECT_EQ(table.id_of(std::vector<Attribute>{{"hw", "c8"}}).error().code, ErrorCode::kTooLarge);
+}
+
 }  // namespace
 }  // namespace plimsoll::traces

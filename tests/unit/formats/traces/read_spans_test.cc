@@ -254,5 +254,61 @@ TEST(ReadSpans, OtlpNamesTheDamagedPart) {
                                 HasSubstr("resource_spans[0].scope_spans[0].spans[0]")));
 }
 
+// "OPERATION KEY=VALUE ..." a span.
+std::string attributes_in(std::string_view content) {
+  traces::SpanSet spans({.keeps_attributes = true});
+  const auto done = read_spans(as_bytes(content), spans);
+  std::string text = done ? "" : done.error().text();
+  for (const traces::Span& span : spans.spans()) {
+    std::vector<std::string> words;
+    for (const auto& entry : spans.attributes().entries(span.attributes)) {
+      words.push_back(std::string(spans.attributes().key(entry.key)) + "=" +
+                      std::string(spans.attributes().value(entry.key, entry.value)));
+    }
+    std::ranges::sort(words);
+    text += std::string(spans.names().operations.name(span.operation));
+    for (const std::string& word : words) {
+      text += " " + word;
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(ReadSpans, KeepsAttributesOfSpansAndResourcesWhereWanted) {
+  EXPECT_EQ(attributes_in(otlp_request()),
+            "add k8s.node.name=n1 k8s.pod.name=cart-7 key=true service.name=cart service.namespace=shop "
+            "service.version=1.2\n"
+            "store k8s.node.name=n1 k8s.pod.name=cart-7 service.name=cart service.namespace=shop "
+            "service.version=1.2\n");
+  // Those of the span count before those of its resource, and end with it.
+  EXPECT_EQ(attributes_in(R"({"resourceSpans": [{
+    "resource": {"attributes": [{"key": "disk", "value": {"stringValue": "hdd"}}]},
+    "scopeSpans": [{"spans": [
+      {"traceId": "01", "spanId": "01", "name": "a", "startTimeUnixNano": 1, "endTimeUnixNano": 2, "attributes": [
+        {"key": "disk", "value": {"stringValue": "ssd"}}, {"key": "n", "value": {"intValue": "3"}},
+        {"key": "ok", "value": {"boolValue": false}}]},
+      {"traceId": "01", "spanId": "02", "name": "b", "startTimeUnixNano": 1, "endTimeUnixNano": 2}]}]}]})"),
+            "a disk=ssd n=3 ok=false\nb disk=hdd\n");
+  EXPECT_EQ(attributes_in(R"({"data": [{"spans": [
+      {"traceID": "1", "spanID": "1", "operationName": "a", "startTime": 1, "duration": 1, "processID": "p",
+       "tags": [{"key": "size", "value": 4}]},
+      {"traceID": "1", "spanID": "2", "operationName": "b", "startTime": 1, "duration": 1, "processID": "p"}],
+    "processes": {"p": {"serviceName": "s", "tags": [{"key": "hw", "value": "c7"}]}}}]})"),
+            "a hw=c7 size=4\nb hw=c7\n");
+  EXPECT_EQ(attributes_in(R"([{"traceId": "1", "id": "1", "name": "a", "timestamp": 1, "tags": {"hw": "c7"}},
+                              {"traceId": "1", "id": "2", "name": "b", "timestamp": 1}])"),
+            "a hw=c7\nb\n");
+  EXPECT_EQ(attributes_in("trace_id,span_id,method,start_ns,end_ns,hw,zone\n1,1,a,1,2,c7,x\n1,2,b,1,2,,y\n"),
+            "a hw=c7 zone=x\nb zone=y\n");
+}
+
+TEST(ReadSpans, LeavesAttributesOutWhereNotWanted) {
+  traces::SpanSet spans;
+  ASSERT_TRUE(read_spans(as_bytes(otlp_request()), spans));
+  EXPECT_EQ(spans.spans().front().attributes, 0);
+  EXPECT_EQ(spans.attributes().keys(), 1);
+}
+
 }  // namespace
 }  // namespace plimsoll::formats

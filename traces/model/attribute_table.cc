@@ -1,0 +1,86 @@
+#include "traces/model/attribute_table.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "traces/model/ids.h"
+
+namespace plimsoll::traces {
+
+AttributeTable::AttributeTable(const AttributeLimits& limits)
+    : limits_(limits), keys_("attribute", limits.max_keys + 1), begins_{0, 0}, seed_(random_seed()) {
+  // IDs of 16 bits.
+  limits_.max_values = std::min<uint32_t>(limits_.max_values, UINT16_MAX - 1);
+  values_.emplace_back("value", 1);
+  is_unbounded_.push_back(0);
+}
+
+uint32_t AttributeTable::value_id(uint32_t key, std::string_view value) {
+  if (is_unbounded_[key] != 0) {
+    return 0;
+  }
+  const auto id = values_[key].id_of(value);
+  if (!id) {
+    is_unbounded_[key] = 1;
+    return 0;
+  }
+  return *id;
+}
+
+Result<uint32_t> AttributeTable::id_of(std::span<const Attribute> attributes) {
+  set_.clear();
+  for (const Attribute& attribute : attributes) {
+    // Text of no length is no value, as elsewhere.
+    if (attribute.key.empty() || attribute.value.empty()) {
+      continue;
+    }
+    const auto key = keys_.id_of(attribute.key);
+    if (!key) {
+      has_more_keys_ = true;
+      continue;
+    }
+    if (*key == values_.size()) {
+      values_.emplace_back("value", limits_.max_values + 1);
+      is_unbounded_.push_back(0);
+    }
+    const uint32_t value = value_id(*key, attribute.value);
+    const auto known = std::ranges::find(set_, *key, &Entry::key);
+    if (known != set_.end()) {
+      known->value = static_cast<uint16_t>(value);
+    } else {
+      set_.push_back({static_cast<uint16_t>(*key), static_cast<uint16_t>(value)});
+    }
+  }
+  std::erase_if(set_, [](const Entry& entry) { return entry.value == 0; });
+  if (set_.empty()) {
+    return 0;
+  }
+  std::ranges::sort(set_);
+  uint64_t hash = seed_;
+  for (const Entry& entry : set_) {
+    hash = mixed(hash ^ (uint64_t{entry.key} << 16U | entry.value));
+  }
+  // Two sets of one hash: the next free one is taken.
+  for (auto found = sets_.find(hash); found != sets_.end(); found = sets_.find(++hash)) {
+    if (std::ranges::equal(entries(found->second), set_)) {
+      return found->second;
+    }
+  }
+  const auto id = static_cast<uint32_t>(begins_.size() - 1);
+  if (id > limits_.max_sets) {
+    return with_hint(fail(ErrorCode::kTooLarge, "over {} different sets of attributes", limits_.max_sets),
+                     "read fewer files at once, or leave IDs out of the attributes of spans");
+  }
+  sets_.emplace(hash, id);
+  entries_.insert(entries_.end(), set_.begin(), set_.end());
+  begins_.push_back(entries_.size());
+  return id;
+}
+
+uint32_t AttributeTable::value_in(uint32_t set, uint32_t key) const {
+  const auto all = entries(set);
+  const auto found = std::ranges::lower_bound(all, key, {}, &Entry::key);
+  return found == all.end() || found->key != key ? 0 : found->value;
+}
+
+}  // namespace plimsoll::traces

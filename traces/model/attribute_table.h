@@ -1,0 +1,73 @@
+// Attributes of spans and their resources (OpenTelemetry's, tags, columns) that sort requests into buckets: those with few values.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "traces/model/name_table.h"
+
+namespace plimsoll::traces {
+
+// Borrows.
+struct Attribute {
+  std::string_view key;
+  std::string_view value;
+};
+
+struct AttributeLimits {
+  uint32_t max_keys = 256;        // further ones are left out
+  uint32_t max_values = 1000;     // of one key; one with more is unbounded, such as a request's own ID
+  uint32_t max_sets = 4'000'000;  // of attributes that stand together on a span
+};
+
+// Sets of attributes as numbers. Most spans of a resource have the same few sets. One thread at a time.
+class AttributeTable {
+ public:
+  // Of a set: IDs of a key and of a value of that key.
+  struct Entry {
+    uint16_t key = 0;
+    uint16_t value = 0;
+    auto operator<=>(const Entry&) const = default;
+  };
+
+  explicit AttributeTable(const AttributeLimits& limits = {});
+
+  // Of untrusted text. Of a repeated key the last one counts. 0: of no attributes. kTooLarge beyond `max_sets`. About 30 ns an attribute.
+  Result<uint32_t> id_of(std::span<const Attribute> attributes);
+
+  // By ascending key. Values of unbounded keys come and go: leave them out.
+  std::span<const Entry> entries(uint32_t set) const {
+    return std::span(entries_).subspan(begins_[set], begins_[set + 1] - begins_[set]);
+  }
+  // 0: the set has no such key.
+  uint32_t value_in(uint32_t set, uint32_t key) const;
+
+  // IDs of keys are from 1 to keys() - 1, in the order in which they came.
+  uint32_t keys() const { return keys_.size(); }
+  std::string_view key(uint32_t id) const { return keys_.name(id); }
+  bool is_unbounded(uint32_t key) const { return is_unbounded_[key] != 0; }
+  bool has_more_keys() const { return has_more_keys_; }
+  // IDs of values are from 1 to values(key) - 1.
+  uint32_t values(uint32_t key) const { return values_[key].size(); }
+  std::string_view value(uint32_t key, uint32_t id) const { return values_[key].name(id); }
+
+ private:
+  uint32_t value_id(uint32_t key, std::string_view value);
+
+  AttributeLimits limits_;
+  NameTable keys_;
+  std::vector<NameTable> values_;  // by key
+  std::vector<uint8_t> is_unbounded_;
+  bool has_more_keys_ = false;
+  std::vector<Entry> entries_;                          // of one set after the other
+  std::vector<size_t> begins_;                          // by set, and the end
+  boost::unordered_flat_map<uint64_t, uint32_t> sets_;  // by hash
+  std::vector<Entry> set_;                              // at hand
+  uint64_t seed_;
+};
+
+}  // namespace plimsoll::traces
