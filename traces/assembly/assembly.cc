@@ -59,7 +59,7 @@ ByTrace group_by_trace(std::span<const Span> spans) {
 // Lays out one trace after the other. Its vectors are kept from trace to trace: a trace has some tens of spans.
 class Assembler {
  public:
-  explicit Assembler(const SpanSet& spans) : spans_(spans), links_(spans) {}
+  explicit Assembler(const SpanSet& spans) : spans_(spans), links_(spans), clocks_(spans) {}
 
   void add(std::span<uint32_t> indices);
   Assembly take();
@@ -81,6 +81,7 @@ class Assembler {
 
   const SpanSet& spans_;
   Links links_;
+  Clocks clocks_;
   Assembly made_;
 
   // Of the trace at hand. Places are those of links_, nodes the order in the tree.
@@ -236,18 +237,18 @@ void Assembler::place_in_time(uint32_t node) {
   // Children of one clock are neighbours after this; the order of siblings in the tree does not change.
   siblings_.assign(children_.begin() + static_cast<ptrdiff_t>(begin),
                    children_.begin() + static_cast<ptrdiff_t>(end));
-  const auto clock_of = [this](uint32_t child) {
-    const Span& of = span_of(child);
-    return std::tuple(of.machine, of.machine != 0 ? 0U : of.replica, of.service);
-  };
+  const auto clock_of = [this](uint32_t child) { return clocks_.key_of(span_of(child)); };
   sort_stably(siblings_, clock_of);
   for (size_t first = 0; first < siblings_.size();) {
-    const Span& of = span_of(siblings_[first]);
     size_t last = first + 1;
-    while (last < siblings_.size() && have_one_clock(of, span_of(siblings_[last]))) {
+    while (last < siblings_.size() && clock_of(siblings_[last]) == clock_of(siblings_[first])) {
       ++last;
     }
-    if (have_one_clock(span, of)) {
+    // Of a group some may name more than others: which comes first must not decide.
+    const bool is_own = std::any_of(siblings_.begin() + static_cast<ptrdiff_t>(first),
+                                    siblings_.begin() + static_cast<ptrdiff_t>(last),
+                                    [&](uint32_t child) { return clocks_.are_one(span, span_of(child)); });
+    if (is_own) {
       for (size_t i = first; i < last; ++i) {
         shifts_ns_[siblings_[i]] = shifts_ns_[node];
       }

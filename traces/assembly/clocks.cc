@@ -11,9 +11,28 @@ constexpr int64_t kMaxShiftNs = INT64_MAX / 4;
 
 }  // namespace
 
-bool have_one_clock(const Span& left, const Span& right) {
-  if (left.machine != 0 && right.machine != 0) {
-    return left.machine == right.machine;
+Clocks::Clocks(const SpanSet& spans) : machine_of_replica_(spans.names().replicas.size(), 0) {
+  constexpr uint32_t kSeveral = UINT32_MAX;
+  for (const Span& span : spans.spans()) {
+    uint32_t& machine = machine_of_replica_[span.replica];
+    if (span.replica != 0 && span.machine != 0) {
+      machine = machine == 0 || machine == span.machine ? span.machine : kSeveral;
+    }
+  }
+  std::ranges::replace(machine_of_replica_, kSeveral, 0U);
+}
+
+Clocks::Key Clocks::key_of(const Span& span) const {
+  const uint32_t machine = machine_of(span);
+  const uint32_t replica = machine != 0 ? 0 : span.replica;
+  return {machine, replica, machine != 0 || replica != 0 ? 0 : span.service};
+}
+
+bool Clocks::are_one(const Span& left, const Span& right) const {
+  const uint32_t left_machine = machine_of(left);
+  const uint32_t right_machine = machine_of(right);
+  if (left_machine != 0 && right_machine != 0) {
+    return left_machine == right_machine;
   }
   if (left.replica != 0 && right.replica != 0) {
     return left.replica == right.replica;

@@ -2,14 +2,31 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <tuple>
+#include <vector>
 
-#include "traces/model/span.h"
+#include "traces/model/span_set.h"
 
 namespace plimsoll::traces {
 
-// Whether both times were read from one clock, as far as the names say: of one machine, else replica, else service.
-bool have_one_clock(const Span& left, const Span& right);
+// Which clocks there are, as far as names say. A replica of which some spans name a machine, and all the same one, runs on it.
+class Clocks {
+ public:
+  explicit Clocks(const SpanSet& spans);
+
+  // Equal for spans that are taken to be of one clock: of one machine, else replica, else service.
+  using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
+  Key key_of(const Span& span) const;
+  // By the finest name that both have. Not transitive: of three spans of a service two may name different machines.
+  bool are_one(const Span& left, const Span& right) const;
+
+ private:
+  uint32_t machine_of(const Span& span) const {
+    return span.machine != 0 ? span.machine : machine_of_replica_[span.replica];
+  }
+
+  std::vector<uint32_t> machine_of_replica_;  // 0: unknown, or several
+};
 
 struct Interval {
   int64_t start_ns = 0;

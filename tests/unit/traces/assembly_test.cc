@@ -262,6 +262,46 @@ TEST(Assembly, DoesNotDependOnTheOrderOfSpans) {
   }
 }
 
+// Some spans name a machine, some a replica, some neither: siblings are of one clock or not whichever came first.
+TEST(Assembly, DoesNotDependOnTheOrderWhereMachinesArePartlyKnown) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::string> lines{"1 1 - s0/root@r0@m0 0 1000"};
+    for (int i = 2; i <= 9; ++i) {
+      const auto start = random() % 900;
+      lines.push_back("1 " + std::to_string(i) + " " +
+                      std::to_string(1 + random() % static_cast<uint64_t>(i - 1)) + " s" +
+                      std::to_string(random() % 2) + "/op" + std::to_string(i) + "@" +
+                      (random() % 2 == 0 ? "r" + std::to_string(random() % 3) : "") +
+                      (random() % 2 == 0 ? "@m" + std::to_string(random() % 3) : "") + " " +
+                      std::to_string(start) + " " + std::to_string(start + random() % 100));
+    }
+    std::string first;
+    for (int order = 0; order < 6; ++order) {
+      std::string text;
+      for (const std::string& line : lines) {
+        text += line + "\n";
+      }
+      const std::string made = tree(text);
+      first = first.empty() ? made : first;
+      ASSERT_EQ(made, first) << text;
+      std::ranges::shuffle(lines, random);
+    }
+  }
+}
+
+TEST(Assembly, TakesTheMachineOfAReplicaFromOtherSpans) {
+  EXPECT_EQ(tree(R"(
+    1 a - web/get@w1@host 0 100 client
+    1 b a cart/add@c1 10 20
+    1 c b cart/store@c1@host 12 14)"),
+            R"(
+web/get 0..100 gap 90
+  cart/add 10..20 self 8
+    cart/store 12..14 self 2
+)");
+}
+
 // Spans of a century below moments on another machine: each is shifted further than the one above.
 TEST(Assembly, BoundsShiftsThatAddUp) {
   constexpr int64_t kLongest = INT64_MAX / 2;
