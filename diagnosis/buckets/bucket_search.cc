@@ -1,0 +1,365 @@
+#include "diagnosis/buckets/bucket_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "diagnosis/buckets/host_contrast.h"
+#include "diagnosis/buckets/version_scores.h"
+
+namespace plimsoll::diagnosis {
+namespace {
+
+// Standard errors by which requests that only a shorter description has must be less slow for the longer one to stay.
+constexpr double kMinLessSlow = 2;
+// Buckets compete for the name of what was found that are themselves slower by so many standard errors.
+constexpr double kMinNamedT = 3;
+
+struct Bucket {
+  std::vector<BucketTerm> terms;
+  std::vector<HostMean> means;
+  double t = 0;
+  double fit = 0;
+};
+
+// Fisher and Yates, by a generator whose numbers are equal on every machine.
+void shuffle(std::vector<float>& values, std::mt19937_64& random) {
+  for (size_t i = values.size(); i > 1; --i) {
+    std::swap(values[i - 1], values[random() % i]);
+  }
+}
+
+// Which hosts ran which sides, and other ways in which they could have.
+class HostSides {
+ public:
+  explicit HostSides(const ComparedRequests& requests) : cells_(2 * requests.hosts) {
+    std::vector<uint8_t> sides(requests.hosts, 0);
+    for (size_t i = 0; i < requests.size(); ++i) {
+      requests.add_side(i, sides[requests.host[i]]);
+    }
+    for (uint32_t host = 0; host < requests.hosts; ++host) {
+      if (sides[host] == kRanBoth) {
+        both_.push_back(host);
+      } else if (sides[host] != 0) {
+        one_.push_back(2 * host + (sides[host] == kRanNew ? 1 : 0));
+        labels_.push_back(sides[host] == kRanNew ? 1 : 0);
+      }
+    }
+  }
+
+  std::span<const Lanes> permuted(std::mt19937_64& random) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      shuffle(labels_, random);
+      for (size_t i = 0; i < one_.size(); ++i) {
+        cells_[one_[i]][lane] = labels_[i];
+      }
+      for (const uint32_t host : both_) {
+        const auto is_swapped = static_cast<float>(random() >> 63U);
+        cells_[2 * host][lane] = is_swapped;
+        cells_[2 * host + 1][lane] = 1 - is_swapped;
+      }
+    }
+    return cells_;
+  }
+
+ private:
+  std::vector<uint32_t> one_;  // cells of hosts with one side
+  std::vector<float> labels_;
+  std::vector<uint32_t> both_;  // hosts
+  std::vector<Lanes> cells_;
+};
+
+// One pass of the search, over the requests that no bucket found earlier has.
+class SearchPass {
+ public:
+  SearchPass(const ComparedRequests& requests, const BucketSearchOptions& options)
+      : requests_(requests), options_(options), scores_(version_scores(requests)) {
+    variance_ = host_variance(requests_, scores_.score);
+    order_.resize(requests.size());
+    std::iota(order_.begin(), order_.end(), 0U);
+    std::sort(order_.begin(), order_.end(),
+              [&](uint32_t a, uint32_t b) { return std::pair(cell_of(a), a) < std::pair(cell_of(b), b); });
+    add_subsets({}, 0);
+  }
+
+  const VersionScores& scores() const { return scores_; }
+  size_t buckets() const { return buckets_.size(); }
+  // The bucket with the largest t, and its p.
+  FoundBucket strongest() const;
+  FoundBucket pruned(FoundBucket found) const;
+
+ private:
+  struct Side {
+    SideSums sums;
+    size_t requests = 0;
+  };
+  using Sides = std::array<Side, 2>;
+
+  uint32_t cell_of(uint32_t request) const { return 2 * requests_.host[request] + requests_.is_new[request]; }
+  double min_hosts() const { return static_cast<double>(options_.min_hosts); }
+  void add_subsets(const std::vector<uint32_t>& attributes, uint32_t from);
+  void add_buckets(const std::vector<uint32_t>& attributes);
+  double p_of(double t) const;
+  template <typename IsIn>
+  Sides sides_of(const IsIn& is_in) const;
+  Contrast contrast_of(const Sides& sides) const {
+    return contrast(sides[1].sums, sides[0].sums, variance_, min_hosts());
+  }
+
+  const ComparedRequests& requests_;
+  const BucketSearchOptions& options_;
+  VersionScores scores_;
+  HostVariance variance_;
+  std::vector<uint32_t> order_;  // requests by cell
+  std::vector<Bucket> buckets_;
+};
+
+void SearchPass::add_subsets(const std::vector<uint32_t>& attributes, uint32_t from) {
+  add_buckets(attributes);
+  if (attributes.size() == options_.max_terms) {
+    return;
+  }
+  for (uint32_t next = from; next < requests_.attributes.size(); ++next) {
+    const BucketAttribute& attribute = requests_.attributes[next];
+    if (!attribute.is_searched || attribute.values.size() > options_.max_values + 1) {
+      continue;
+    }
+    std::vector<uint32_t> more = attributes;
+    more.push_back(next);
+    add_subsets(more, next + 1);
+  }
+}
+
+// One bucket for each combination of values of these attributes.
+void SearchPass::add_buckets(const std::vector<uint32_t>& attributes) {
+  size_t combinations = 1;
+  for (const uint32_t attribute : attributes) {
+    combinations *= requests_.attributes[attribute].values.size();
+  }
+  std::vector<std::vector<HostMean>> means(combinations);
+  std::vector<std::pair<uint32_t, double>> sums(combinations);  // of the cell at hand
+  std::vector<size_t> touched;
+  const auto end_cell = [&](uint32_t cell) {
+    for (const size_t key : touched) {
+      const auto [count, sum] = std::exchange(sums[key], {});
+      means[key].push_back(host_mean(cell, count, sum, variance_));
+    }
+    touched.clear();
+  };
+  for (size_t place = 0; place < order_.size(); ++place) {
+    const uint32_t request = order_[place];
+    if (place > 0 && cell_of(request) != cell_of(order_[place - 1])) {
+      end_cell(cell_of(order_[place - 1]));
+    }
+    size_t key = 0;
+    bool is_whole = true;
+    for (const uint32_t attribute : attributes) {
+      const uint16_t value = requests_.attributes[attribute].value_of[request];
+      key = key * requests_.attributes[attribute].values.size() + value;
+      is_whole = is_whole && value != 0;
+    }
+    if (is_whole) {
+      if (sums[key].first++ == 0) {
+        touched.push_back(key);
+      }
+      sums[key].second += scores_.score[request];
+    }
+  }
+  if (!order_.empty()) {
+    end_cell(cell_of(order_.back()));
+  }
+  for (size_t key = 0; key < combinations; ++key) {
+    if (means[key].size() < 2 * options_.min_hosts) {
+      continue;
+    }
+    Bucket bucket{.terms = {}, .means = std::move(means[key])};
+    size_t left = key;
+    for (auto attribute = attributes.rbegin(); attribute != attributes.rend(); ++attribute) {
+      const size_t values = requests_.attributes[*attribute].values.size();
+      bucket.terms.insert(bucket.terms.begin(), {*attribute, static_cast<uint16_t>(left % values)});
+      left /= values;
+    }
+    std::array<SideSums, 2> sides;
+    for (const HostMean& mean : bucket.means) {
+      SideSums& side = sides[mean.cell % 2];
+      side.hosts += 1;
+      side.weight += static_cast<double>(mean.weight);
+      side.weighted += static_cast<double>(mean.weighted);
+      side.squared += static_cast<double>(mean.squared);
+    }
+    const Contrast found = contrast(sides[1], sides[0], variance_, min_hosts());
+    bucket.t = found.t;
+    bucket.fit = found.fit;
+    buckets_.push_back(std::move(bucket));
+  }
+}
+
+double SearchPass::p_of(double t) const {
+  std::mt19937_64 random(options_.seed);
+  HostSides sides(requests_);
+  const double allowed = options_.max_p * static_cast<double>(options_.permutations + 1) - 1;
+  size_t as_large = 0;
+  size_t done = 0;
+  // Sums in single precision must not decide.
+  const double threshold = t * (1 - 1e-4);
+  while (done < options_.permutations && static_cast<double>(as_large) <= allowed) {
+    const auto labels = sides.permuted(random);
+    std::array<double, kLanes> max_t{};
+    for (const Bucket& bucket : buckets_) {
+      raise_max_t(bucket.means, labels, variance_, min_hosts(), max_t);
+    }
+    for (size_t lane = 0; lane < kLanes && done < options_.permutations; ++lane, ++done) {
+      as_large += max_t[lane] >= threshold ? 1U : 0U;
+    }
+  }
+  return static_cast<double>(as_large + 1) / static_cast<double>(done + 1);
+}
+
+// Whether there is something is decided by t; which bucket it is, by the fit.
+FoundBucket SearchPass::strongest() const {
+  double max_t = 0;
+  for (const Bucket& bucket : buckets_) {
+    max_t = std::max(max_t, bucket.t);
+  }
+  const Bucket* best = nullptr;
+  for (const Bucket& bucket : buckets_) {
+    const bool is_candidate = bucket.t >= std::min(kMinNamedT, max_t) && bucket.t > 0;
+    // Of equal ones, which are of the same requests, the shortest.
+    if (is_candidate && (best == nullptr || bucket.fit > best->fit ||
+                         (bucket.fit == best->fit && bucket.terms.size() < best->terms.size()))) {
+      best = &bucket;
+    }
+  }
+  return best == nullptr ? FoundBucket() : FoundBucket{.terms = best->terms, .t = max_t, .p = p_of(max_t)};
+}
+
+template <typename IsIn>
+SearchPass::Sides SearchPass::sides_of(const IsIn& is_in) const {
+  Sides sides;
+  double count = 0;
+  double sum = 0;
+  for (size_t place = 0; place < order_.size(); ++place) {
+    const uint32_t request = order_[place];
+    if (is_in(request)) {
+      count += 1;
+      sum += static_cast<double>(scores_.score[request]);
+    }
+    const uint32_t cell = cell_of(request);
+    const bool is_last = place + 1 == order_.size() || cell_of(order_[place + 1]) != cell;
+    if (is_last && count > 0) {
+      const HostMean mean = host_mean(cell, count, sum, variance_);
+      Side& side = sides[cell % 2];
+      side.sums.hosts += 1;
+      side.sums.weight += static_cast<double>(mean.weight);
+      side.sums.weighted += static_cast<double>(mean.weighted);
+      side.sums.squared += static_cast<double>(mean.squared);
+      side.requests += static_cast<size_t>(count);
+    }
+    if (is_last) {
+      count = sum = 0;
+    }
+  }
+  return sides;
+}
+
+FoundBucket SearchPass::pruned(FoundBucket found) const {
+  const auto is_found = [&](uint32_t request) { return requests_.is_in(request, found.terms); };
+  Sides sides = sides_of(is_found);
+  for (bool is_shorter = true; is_shorter && !found.terms.empty();) {
+    is_shorter = false;
+    std::vector<BucketTerm> best;
+    double least = kMinLessSlow;
+    const Contrast of_found = contrast_of(sides);
+    for (size_t i = 0; i < found.terms.size(); ++i) {
+      std::vector<BucketTerm> shorter = found.terms;
+      shorter.erase(shorter.begin() + static_cast<ptrdiff_t>(i));
+      const Contrast rest = contrast_of(sides_of([&](uint32_t request) {
+        return requests_.is_in(request, shorter) && !requests_.is_in(request, found.terms);
+      }));
+      // Too few hosts to say: the term goes.
+      const double less_slow =
+          rest.error > 0 ? (of_found.difference - rest.difference) / std::hypot(of_found.error, rest.error)
+                         : 0;
+      if (less_slow < least) {
+        best = shorter;
+        least = less_slow;
+        is_shorter = true;
+      }
+    }
+    if (is_shorter) {
+      found.terms = best;
+      sides = sides_of(is_found);
+    }
+  }
+  found.t = contrast_of(sides).t;
+  found.new_requests = sides[1].requests;
+  found.base_requests = sides[0].requests;
+  found.new_hosts = static_cast<size_t>(sides[1].sums.hosts);
+  found.base_hosts = static_cast<size_t>(sides[0].sums.hosts);
+  return found;
+}
+
+ComparedRequests without(const ComparedRequests& requests, const std::vector<BucketTerm>& terms) {
+  ComparedRequests rest;
+  rest.hosts = requests.hosts;
+  for (const BucketAttribute& attribute : requests.attributes) {
+    rest.attributes.push_back({attribute.name, attribute.values, {}, attribute.is_searched});
+  }
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (requests.is_in(i, terms)) {
+      continue;
+    }
+    rest.ms.push_back(requests.ms[i]);
+    rest.start_ns.push_back(requests.start_ns[i]);
+    rest.host.push_back(requests.host[i]);
+    rest.is_new.push_back(requests.is_new[i]);
+    for (size_t a = 0; a < rest.attributes.size(); ++a) {
+      rest.attributes[a].value_of.push_back(requests.attributes[a].value_of[i]);
+    }
+  }
+  return rest;
+}
+
+}  // namespace
+
+BucketSearch search_buckets(const ComparedRequests& requests, const BucketSearchOptions& options) {
+  BucketSearch made;
+  ComparedRequests rest;
+  const ComparedRequests* searched = &requests;
+  while (searched->size() > 0 && made.found.size() < options.max_found) {
+    const SearchPass pass(*searched, options);
+    if (made.buckets == 0) {
+      made.buckets = pass.buckets();
+      made.overlap = pass.scores().overlap;
+      made.is_within_hosts = pass.scores().is_within_hosts;
+      made.strata = pass.scores().strata;
+    }
+    const FoundBucket strongest = pass.strongest();
+    if (strongest.p > options.max_p) {
+      made.strongest = pass.pruned(strongest);
+      return made;
+    }
+    made.found.push_back(pass.pruned(strongest));
+    if (made.found.back().terms.empty()) {
+      return made;
+    }
+    rest = without(*searched, made.found.back().terms);
+    searched = &rest;
+  }
+  return made;
+}
+
+std::string describe(const std::vector<BucketTerm>& terms, const ComparedRequests& requests) {
+  std::string text;
+  for (const BucketTerm& term : terms) {
+    const BucketAttribute& attribute = requests.attributes[term.attribute];
+    text += fmt::format("{}{}={}", text.empty() ? "" : " and ", attribute.name, attribute.values[term.value]);
+  }
+  return text.empty() ? "all requests" : text;
+}
+
+}  // namespace plimsoll::diagnosis

@@ -1,0 +1,64 @@
+// Buckets in which one version is slower than the others, found without being told where to look.
+//
+// Every conjunction of up to three values of attributes is tested. Others rank attributes one at a time (BubbleUp, Tempo's compare()), which
+// dilutes a regression that is confined to a pair of values, and says nothing of chance.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "diagnosis/buckets/compared_requests.h"
+
+namespace plimsoll::diagnosis {
+
+struct BucketSearchOptions {
+  size_t max_terms = 3;
+  uint32_t max_values = 32;   // attributes with more are not searched
+  size_t min_hosts = 3;       // of either side
+  size_t permutations = 999;  // of versions over hosts
+  double max_p = 0.01;        // of any bucket being found where versions do not differ at all
+  size_t max_found = 5;
+  uint64_t seed = 1;
+};
+
+struct FoundBucket {
+  std::vector<BucketTerm> terms;  // by attribute; empty: all requests
+  double t = 0;                   // standard errors by which the new side is slower
+  double p = 1;                   // of any bucket being as much slower by chance: family-wise
+  size_t new_requests = 0;
+  size_t base_requests = 0;
+  size_t new_hosts = 0;
+  size_t base_hosts = 0;
+};
+
+struct BucketSearch {
+  std::vector<FoundBucket> found;  // the strongest first
+  FoundBucket strongest;           // that is not found; its p is an estimate from few permutations
+  size_t buckets = 0;              // tested
+  double overlap = 1;              // VersionScores
+  bool is_within_hosts = false;
+  size_t strata = 0;
+};
+
+// The test of a bucket is a moderated t of host means of version_scores(): with n_h requests, mean score m_h and weight
+// w_h = n_h / (n_h + k) of host h (k: variance within hosts over variance between them), M = sum w m / sum w of either side,
+//
+//   t = (M_new - M_base) / sqrt(V_new / W_new + V_base / W_base),   V = (sum w (m - M)^2 + d v) / (hosts - 1 + d),
+//
+// with v the variance between hosts of all requests and d = 4 (Welch, Biometrika 34, 1947; Smyth, Statistical Applications in Genetics and
+// Molecular Biology 3, 2004). p is the share of permutations of versions over hosts, those of hosts with both sides swapped or not, whose
+// largest t over all buckets is as large (Westfall and Young, Resampling-Based Multiple Testing, 1993); permuting stops early once p cannot
+// become as small as max_p (Besag and Clifford, Biometrika 78, 1991).
+//
+// Of the buckets with a t of 3 and more the one is named that explains most: with the largest (M_new - M_base)^2 / (1 / W_new + 1 / W_base), by
+// which a slower bucket reduces the weighted squares of host means. Its description is then cut: a term goes unless what the bucket lacks for
+// it is less slow, by two standard errors of the difference. Its requests are left out, and the search goes on until nothing is found.
+//
+// 1 million requests with 5 attributes take some seconds, and 200 MB.
+BucketSearch search_buckets(const ComparedRequests& requests, const BucketSearchOptions& options = {});
+
+// "disk.type=ssd and host.type=c7"; "all requests".
+std::string describe(const std::vector<BucketTerm>& terms, const ComparedRequests& requests);
+
+}  // namespace plimsoll::diagnosis

@@ -1,0 +1,176 @@
+#include "diagnosis/buckets/call_forest.h"
+
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <tuple>
+
+namespace plimsoll::diagnosis {
+namespace {
+
+using traces::kNoNode;
+using traces::Node;
+
+float ms_of(int64_t ns) {
+  return static_cast<float>(static_cast<double>(ns) / 1e6);
+}
+
+// Its vectors are kept from request to request.
+class ForestBuilder {
+ public:
+  ForestBuilder(const traces::SpanSet& spans, const traces::Assembly& assembly)
+      : spans_(spans), assembly_(assembly) {
+    forest_.begins.push_back(0);
+  }
+
+  void add(const traces::Trace& trace);
+  CallForest take() { return std::move(forest_); }
+
+ private:
+  using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
+
+  const traces::Span& span_of(const Node& node) const { return spans_.spans()[node.span]; }
+  uint32_t path_of(uint32_t parent, const Node& node);
+  void group_children();
+  void walk_critical_path();
+  void add_times();
+
+  const traces::SpanSet& spans_;
+  const traces::Assembly& assembly_;
+  CallForest forest_;
+  boost::unordered_flat_map<Key, uint32_t> numbers_;
+
+  // Of the request at hand, by node.
+  std::span<const Node> nodes_;
+  std::vector<uint32_t> begins_, children_, filled_;
+  std::vector<int64_t> on_path_ns_;
+  struct Stretch {
+    uint32_t node = 0;
+    int64_t from_ns = 0;
+    int64_t to_ns = 0;
+  };
+  std::vector<Stretch> stack_;
+  std::vector<uint32_t> path_of_node_;
+  std::vector<uint32_t> place_of_path_;  // by path: into forest_.times, where it is of this request
+};
+
+void ForestBuilder::add(const traces::Trace& trace) {
+  nodes_ = assembly_.nodes_of(trace);
+  // Nodes stand before what is below them: those of the first root end where the second begins.
+  const auto second_root =
+      std::find_if(nodes_.begin() + 1, nodes_.end(), [](const Node& node) { return node.parent == kNoNode; });
+  nodes_ = nodes_.first(static_cast<size_t>(second_root - nodes_.begin()));
+  group_children();
+  walk_critical_path();
+  add_times();
+  forest_.begins.push_back(forest_.times.size());
+}
+
+// Those that are waited for, by falling end.
+void ForestBuilder::group_children() {
+  const auto is_waited_for = [this](const Node& node) {
+    return node.parent != kNoNode && span_of(node).kind != traces::SpanKind::kConsumer;
+  };
+  begins_.assign(nodes_.size() + 1, 0);
+  for (const Node& node : nodes_) {
+    if (is_waited_for(node)) {
+      ++begins_[node.parent + 1];
+    }
+  }
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    begins_[i + 1] += begins_[i];
+  }
+  children_.resize(begins_.back());
+  filled_.assign(begins_.begin(), begins_.end());
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (is_waited_for(nodes_[i])) {
+      children_[filled_[nodes_[i].parent]++] = i;
+    }
+  }
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    std::sort(children_.begin() + begins_[i], children_.begin() + begins_[i + 1],
+              [this](uint32_t a, uint32_t b) {
+                return nodes_[a].end_ns != nodes_[b].end_ns ? nodes_[a].end_ns > nodes_[b].end_ns : a > b;
+              });
+  }
+}
+
+void ForestBuilder::walk_critical_path() {
+  on_path_ns_.assign(nodes_.size(), 0);
+  stack_.assign(1, {0, nodes_.front().start_ns, nodes_.front().end_ns});
+  while (!stack_.empty()) {
+    const Stretch stretch = stack_.back();
+    stack_.pop_back();
+    int64_t at_ns = stretch.to_ns;
+    for (uint32_t i = begins_[stretch.node]; i < begins_[stretch.node + 1] && at_ns > stretch.from_ns; ++i) {
+      const Node& child = nodes_[children_[i]];
+      const int64_t end_ns = std::min(child.end_ns, at_ns);
+      const int64_t start_ns = std::max(child.start_ns, stretch.from_ns);
+      if (start_ns < end_ns) {
+        on_path_ns_[stretch.node] += at_ns - end_ns;
+        stack_.push_back({children_[i], start_ns, end_ns});
+        at_ns = start_ns;
+      }
+    }
+    on_path_ns_[stretch.node] += at_ns - stretch.from_ns;
+  }
+}
+
+uint32_t ForestBuilder::path_of(uint32_t parent, const Node& node) {
+  const traces::Span& span = span_of(node);
+  const auto known = numbers_.find(Key{parent, span.service, span.operation});
+  if (known != numbers_.end()) {
+    forest_.paths[known->second].is_edge |= node.has(traces::kEdge);
+    return known->second;
+  }
+  if (forest_.paths.size() >= kMaxCallPaths && parent != kNoCall) {
+    return parent;
+  }
+  const auto number = static_cast<uint32_t>(forest_.paths.size());
+  numbers_.emplace(Key{parent, span.service, span.operation}, number);
+  forest_.paths.push_back({parent, span.service, span.operation, node.has(traces::kEdge)});
+  return number;
+}
+
+void ForestBuilder::add_times() {
+  const auto begin = static_cast<uint32_t>(forest_.times.size());
+  path_of_node_.resize(nodes_.size());
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    const uint32_t parent = node.parent == kNoNode ? kNoCall : path_of_node_[node.parent];
+    const uint32_t path = path_of_node_[i] = path_of(parent, node);
+    place_of_path_.resize(forest_.paths.size(), 0);
+    // A place of an earlier request is one before `begin`.
+    uint32_t& place = place_of_path_[path];
+    if (place < begin || place >= forest_.times.size() || forest_.times[place].path != path) {
+      place = static_cast<uint32_t>(forest_.times.size());
+      forest_.times.push_back({.path = path});
+    }
+    CallTimes& times = forest_.times[place];
+    times.on_path_ms += ms_of(on_path_ns_[i]);
+    times.self_ms += ms_of(node.self_ns);
+    if (path == parent) {
+      continue;  // beyond kMaxCallPaths
+    }
+    ++times.calls;
+    times.total_ms += ms_of(node.duration_ns());
+    times.covered_ms += ms_of(node.duration_ns() - node.self_ns);
+    for (uint32_t child = begins_[i]; child < begins_[i + 1]; ++child) {
+      const Node& of = nodes_[children_[child]];
+      times.children_ms += ms_of(
+          std::max<int64_t>(0, std::min(of.end_ns, node.end_ns) - std::max(of.start_ns, node.start_ns)));
+    }
+  }
+}
+
+}  // namespace
+
+CallForest call_forest(const traces::SpanSet& spans, const traces::Assembly& assembly,
+                       std::span<const uint32_t> traces) {
+  ForestBuilder builder(spans, assembly);
+  for (const uint32_t trace : traces) {
+    builder.add(assembly.traces[trace]);
+  }
+  return builder.take();
+}
+
+}  // namespace plimsoll::diagnosis

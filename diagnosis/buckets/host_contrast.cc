@@ -1,0 +1,117 @@
+#include "diagnosis/buckets/host_contrast.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "statistics/robust.h"
+
+namespace plimsoll::diagnosis {
+namespace {
+
+// d: hosts that the variance of all requests counts for in that of one bucket.
+constexpr double kPriorHosts = 4;
+constexpr double kMinRatio = 1;
+constexpr double kMaxRatio = 1000;
+constexpr double kMinVariance = 1e-12;
+
+double variance_of(const SideSums& side, const HostVariance& all) {
+  const double spread = std::max(0.0, side.squared - side.weighted * side.weighted / side.weight);
+  return (spread + kPriorHosts * all.between) / (side.hosts - 1 + kPriorHosts);
+}
+
+}  // namespace
+
+HostVariance host_variance(const ComparedRequests& requests, std::span<const float> score) {
+  struct Cell {
+    double count = 0;
+    double sum = 0;
+    double squares = 0;
+  };
+  std::vector<Cell> cells(2 * requests.hosts);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    Cell& cell = cells[2 * requests.host[i] + requests.is_new[i]];
+    const auto value = static_cast<double>(score[i]);
+    cell.count += 1;
+    cell.sum += value;
+    cell.squares += value * value;
+  }
+  double within = 0;
+  double inverse_counts = 0;
+  std::array<std::vector<double>, 2> means;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Cell& cell = cells[i];
+    if (cell.count > 0) {
+      within += cell.squares - cell.sum * cell.sum / cell.count;
+      inverse_counts += 1 / cell.count;
+      means[i % 2].push_back(cell.sum / cell.count);
+    }
+  }
+  const auto used = static_cast<double>(means[0].size() + means[1].size());
+  const auto count = static_cast<double>(requests.size());
+  if (used < 3 || count <= used) {
+    return {};
+  }
+  std::vector<double> deviations;
+  for (std::vector<double>& side : means) {
+    std::vector<double> sorted = side;
+    const double middle = statistics::median_of(sorted);
+    for (const double mean : side) {
+      deviations.push_back(mean - middle);
+    }
+  }
+  const double deviation = statistics::robust_deviation(deviations);
+  const double within_variance = std::max(within / (count - used), kMinVariance);
+  const double between = deviation * deviation - within_variance * inverse_counts / used;
+  const double ratio = between <= 0 ? kMaxRatio : std::clamp(within_variance / between, kMinRatio, kMaxRatio);
+  return {.between = within_variance / ratio, .ratio = ratio};
+}
+
+HostMean host_mean(uint32_t cell, double requests, double sum, const HostVariance& variance) {
+  const double weight = requests / (requests + variance.ratio);
+  const double mean = sum / requests;
+  return {.cell = cell,
+          .weight = static_cast<float>(weight),
+          .weighted = static_cast<float>(weight * mean),
+          .squared = static_cast<float>(weight * mean * mean)};
+}
+
+Contrast contrast(const SideSums& of_new, const SideSums& base, const HostVariance& variance,
+                  double min_hosts) {
+  if (of_new.hosts < min_hosts || base.hosts < min_hosts) {
+    return {};
+  }
+  const double difference = of_new.weighted / of_new.weight - base.weighted / base.weight;
+  const double error =
+      variance_of(of_new, variance) / of_new.weight + variance_of(base, variance) / base.weight;
+  return {.difference = difference,
+          .t = difference / std::sqrt(error),
+          .fit = difference / std::sqrt(variance.between * (1 / of_new.weight + 1 / base.weight)),
+          .error = std::sqrt(error)};
+}
+
+void raise_max_t(std::span<const HostMean> means, std::span<const Lanes> is_new, const HostVariance& variance,
+                 double min_hosts, std::array<double, kLanes>& max_t) {
+  Lanes hosts{}, weight{}, weighted{}, squared{};
+  SideSums all;
+  for (const HostMean& mean : means) {
+    const Lanes& flags = is_new[mean.cell];
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      hosts[lane] += flags[lane];
+      weight[lane] += flags[lane] * mean.weight;
+      weighted[lane] += flags[lane] * mean.weighted;
+      squared[lane] += flags[lane] * mean.squared;
+    }
+    all.hosts += 1;
+    all.weight += static_cast<double>(mean.weight);
+    all.weighted += static_cast<double>(mean.weighted);
+    all.squared += static_cast<double>(mean.squared);
+  }
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    const SideSums of_new{hosts[lane], weight[lane], weighted[lane], squared[lane]};
+    const SideSums base{all.hosts - of_new.hosts, all.weight - of_new.weight, all.weighted - of_new.weighted,
+                        all.squared - of_new.squared};
+    max_t[lane] = std::max(max_t[lane], contrast(of_new, base, variance, min_hosts).t);
+  }
+}
+
+}  // namespace plimsoll::diagnosis

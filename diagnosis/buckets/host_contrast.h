@@ -1,0 +1,57 @@
+// Host means of scores, and how far those of two sides are apart. Internal to diagnosis/buckets.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "diagnosis/buckets/compared_requests.h"
+
+namespace plimsoll::diagnosis {
+
+// What a host's requests of one side say of a bucket.
+struct HostMean {
+  uint32_t cell = 0;  // 2 x host + side
+  float weight = 0;
+  float weighted = 0;  // weight x mean
+  float squared = 0;   // weight x mean^2
+};
+
+// Of all requests: how much hosts differ. By the median deviation of host means, which hosts of a bucket that is slower hardly move.
+struct HostVariance {
+  double between = 1;  // v
+  double ratio = 1;    // k
+};
+HostVariance host_variance(const ComparedRequests& requests, std::span<const float> score);
+
+HostMean host_mean(uint32_t cell, double requests, double sum, const HostVariance& variance);
+
+// Sums over the hosts of one side.
+struct SideSums {
+  double hosts = 0;
+  double weight = 0;
+  double weighted = 0;
+  double squared = 0;
+};
+
+struct Contrast {
+  double difference = 0;  // of the sides' means
+  double t = 0;           // 0 with too few hosts on a side
+  // With the variance of all requests, equal for all buckets: its square is by how much a slower bucket brings the host means of both sides
+  // nearer to what is expected (least squares).
+  double fit = 0;
+  double error = 0;  // standard error of the difference
+};
+Contrast contrast(const SideSums& of_new, const SideSums& base, const HostVariance& variance,
+                  double min_hosts);
+
+// Versions over hosts, `kLanes` permutations at a time: 1 for each cell that counts as new. Without permutation the cells of side 1 do.
+inline constexpr size_t kLanes = 8;
+using Lanes = std::array<float, kLanes>;
+
+// The largest t of each lane over one bucket is put into `max_t` where it is larger.
+void raise_max_t(std::span<const HostMean> means, std::span<const Lanes> is_new, const HostVariance& variance,
+                 double min_hosts, std::array<double, kLanes>& max_t);
+
+}  // namespace plimsoll::diagnosis

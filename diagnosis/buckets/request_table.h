@@ -1,0 +1,58 @@
+// From call trees to requests by column: which versions ran them, on which hosts, and which attributes sort them into buckets.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "diagnosis/buckets/compared_requests.h"
+#include "traces/assembly/assembly.h"
+
+namespace plimsoll::diagnosis {
+
+inline constexpr uint32_t kNoAttribute = UINT32_MAX;
+
+// Attributes are named as OpenTelemetry does ("host.type"). A request has the value of the first of its spans that has the attribute, from the
+// root on; "SERVICE:ATTRIBUTE" is that of the service's spans. Besides those in the traces there are service, operation, replica, machine and
+// version.
+struct RequestTableOptions {
+  std::string hardware = {};  // empty: the first in the traces of host.type, host.cpu.model.name, host.arch
+  std::string workload = {};  // empty: service and operation of the root
+  std::string version = {};   // empty: the versions of those services that ran several
+  std::vector<std::string> attributes = {};  // searched; empty: all with 2 to 32 values
+  std::string base = {};                     // a version; empty: all but `current`
+  std::string current = {};                  // a version; empty: the one that came last
+  int64_t since_ns = 0;
+  int64_t until_ns = INT64_MAX;
+};
+
+struct VersionGroup {
+  std::string name;
+  size_t requests = 0;
+  int64_t first_ns = 0;
+  bool is_base = false;
+  bool is_current = false;
+};
+
+struct RequestTable {
+  ComparedRequests requests;
+  std::vector<uint32_t> trace;         // by request: index into the assembly's traces
+  std::vector<VersionGroup> versions;  // by their first request; combinations of several services as one
+  std::string versions_of;             // "disk", "disk, network"; or the attribute
+  uint32_t hardware = kNoAttribute;    // indices into requests.attributes
+  uint32_t workload = kNoAttribute;
+  bool has_hosts =
+      true;  // false: neither machines nor replicas are known, and blocks of time stand for hosts
+  std::vector<std::string> notes;
+
+  std::string current_version() const;
+  std::string base_version() const;  // names of several with commas
+};
+
+// The SpanSet keeps attributes. kNotFound where only one version ran, or an attribute or version is not there: with what is. About 0.3 us a
+// span.
+Result<RequestTable> request_table(const traces::SpanSet& spans, const traces::Assembly& assembly,
+                                   const RequestTableOptions& options = {});
+
+}  // namespace plimsoll::diagnosis

@@ -1,0 +1,106 @@
+#include "diagnosis/buckets/span_column.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/suggest.h"
+
+namespace plimsoll::diagnosis {
+namespace {
+
+constexpr std::array<std::string_view, 5> kOfEverySpan{"service", "operation", "replica", "machine",
+                                                       "version"};
+
+std::string what_there_is(const std::string& name, const traces::AttributeTable& attributes) {
+  std::vector<std::string_view> known(kOfEverySpan.begin(), kOfEverySpan.end());
+  for (uint32_t key = 1; key < attributes.keys(); ++key) {
+    known.push_back(attributes.key(key));
+  }
+  if (const auto nearest = nearest_word(name, known)) {
+    return fmt::format("did you mean {}?", *nearest);
+  }
+  constexpr size_t kShown = 20;
+  const size_t all = known.size();
+  known.resize(std::min(all, kShown));
+  return fmt::format("attributes are: {}{}", fmt::join(known, ", "),
+                     all > kShown ? fmt::format(" and {} more", all - kShown) : "");
+}
+
+}  // namespace
+
+Result<SpanColumn> SpanColumn::named(const std::string& name, const traces::SpanSet& spans) {
+  SpanColumn made(spans);
+  bool is_known = made.resolve(name);
+  const size_t colon = name.find(':');
+  if (!is_known && colon != std::string::npos) {
+    const traces::NameTable& services = spans.names().services;
+    for (uint32_t service = 1; service < services.size(); ++service) {
+      if (services.name(service) == std::string_view(name).substr(0, colon)) {
+        made.service_ = service;
+        is_known = made.resolve(std::string_view(name).substr(colon + 1));
+      }
+    }
+  }
+  if (!is_known) {
+    return with_hint(fail(ErrorCode::kNotFound, "no span has the attribute {}", name),
+                     what_there_is(name, spans.attributes()));
+  }
+  if (made.kind_ == Kind::kAttribute && spans.attributes().is_unbounded(made.key_)) {
+    return with_hint(fail(ErrorCode::kTooLarge, "attribute {} has over {} values", name,
+                          traces::AttributeLimits().max_values),
+                     "name one with few values: buckets need many requests each");
+  }
+  return made;
+}
+
+bool SpanColumn::resolve(std::string_view name) {
+  const traces::AttributeTable& attributes = spans_->attributes();
+  for (uint32_t key = 1; key < attributes.keys(); ++key) {
+    if (attributes.key(key) == name) {
+      kind_ = Kind::kAttribute;
+      key_ = key;
+      return true;
+    }
+  }
+  const auto* const found = std::ranges::find(kOfEverySpan, name);
+  if (found == kOfEverySpan.end()) {
+    return false;
+  }
+  kind_ = static_cast<Kind>(1 + (found - kOfEverySpan.begin()));
+  return true;
+}
+
+std::string_view SpanColumn::value_of(const traces::Span& span) const {
+  if (service_ != 0 && span.service != service_) {
+    return {};
+  }
+  const traces::Names& names = spans_->names();
+  switch (kind_) {
+    case Kind::kAttribute:
+      break;
+    case Kind::kService:
+      return names.services.name(span.service);
+    case Kind::kOperation:
+      return names.operations.name(span.operation);
+    case Kind::kReplica:
+      return names.replicas.name(span.replica);
+    case Kind::kMachine:
+      return names.machines.name(span.machine);
+    case Kind::kVersion:
+      return names.versions.name(span.version);
+  }
+  return spans_->attributes().value(key_, spans_->attributes().value_in(span.attributes, key_));
+}
+
+uint32_t SpanColumn::first_node(std::span<const traces::Node> nodes) const {
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    if (!value_of(spans_->spans()[nodes[i].span]).empty()) {
+      return i;
+    }
+  }
+  return traces::kNoNode;
+}
+
+}  // namespace plimsoll::diagnosis

@@ -1,0 +1,157 @@
+// From spans to a report: the case of SDiag's paper, critical paths, and which versions are compared.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/byte_reader.h"
+#include "diagnosis/buckets/regressions.h"
+#include "formats/traces/read_spans.h"
+#include "tests/traces/span_text.h"
+#include "tests/traces/versioned_disks.h"
+
+namespace plimsoll::diagnosis {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+traces::SpanSet spans_in(const std::string& table) {
+  traces::SpanSet spans({.keeps_attributes = true});
+  const auto read = formats::read_spans(as_bytes(table), spans);
+  EXPECT_TRUE(read) << read.error().text();
+  return spans;
+}
+
+// "BUCKET: PATH: KIND" a regression.
+std::string regressions_in(const VersionedDisksOptions& disks, const RequestTableOptions& options = {}) {
+  const traces::SpanSet spans = spans_in(versioned_disks_table(disks));
+  const traces::Assembly assembly = traces::assemble(spans);
+  const auto report = find_regressions(spans, assembly, options);
+  if (!report) {
+    return report.error().text();
+  }
+  std::string text;
+  for (const Regression& regression : report->regressions) {
+    const Bottleneck& bottleneck = regression.comparison.bottleneck;
+    text += (text.empty() ? "" : "; ") + describe(regression.bucket.terms, report->table.requests) + ": " +
+            (bottleneck.kind == Bottleneck::Kind::kNone
+                 ? ""
+                 : path_text(report->forest, bottleneck.method.path, spans.names()) + ": ") +
+            name_of(bottleneck.kind);
+  }
+  return text;
+}
+
+TEST(BucketReport, FindsDisksThatAreCreatedOneAfterAnother) {
+  constexpr int kTrials = 20;
+  int exact = 0;
+  std::string others;
+  for (uint64_t seed = 0; seed < kTrials; ++seed) {
+    const std::string found = regressions_in({.seed = 300 + seed});
+    const bool is_exact =
+        found == "hw=c7: api create_vm > disk create_all > disk create: sequential where it was parallel";
+    exact += is_exact ? 1 : 0;
+    others += is_exact ? "" : "\n  " + found;
+  }
+  std::cout << exact << " of " << kTrials << " with bucket, path and kind" << others << "\n";
+  EXPECT_GE(exact, 19) << others;
+}
+
+TEST(BucketReport, FindsNothingWhereVersionsAreAlike) {
+  constexpr int kTrials = 40;
+  int accused = 0;
+  for (uint64_t seed = 0; seed < kTrials; ++seed) {
+    accused += regressions_in({.seed = 400 + seed, .is_sequential = false}).empty() ? 0 : 1;
+  }
+  std::cout << accused << " of " << kTrials << " accused\n";
+  EXPECT_LE(accused, 2);
+}
+
+TEST(BucketReport, TellsWhatEachCallAdds) {
+  const traces::SpanSet spans = spans_in(versioned_disks_table({}));
+  const traces::Assembly assembly = traces::assemble(spans);
+  const auto report = find_regressions(spans, assembly);
+  ASSERT_TRUE(report) << report.error().text();
+  ASSERT_EQ(report->regressions.size(), 1);
+  const Regression& regression = report->regressions.front();
+  const Bottleneck& bottleneck = regression.comparison.bottleneck;
+  EXPECT_NEAR(bottleneck.at_once.base, 2.6, 0.3);
+  EXPECT_NEAR(bottleneck.at_once.current, 1, 0.01);
+  EXPECT_LT(bottleneck.at_once.high, 0);
+  // Calls take as long as before.
+  EXPECT_NEAR(bottleneck.method.current_self_ms, bottleneck.method.base_self_ms, 2);
+  const ValueChange& median = regression.comparison.percentiles_ms[0];
+  EXPECT_GT(median.low, 20);
+  EXPECT_LE(median.low, median.difference());
+  EXPECT_GE(median.high, median.difference());
+  // Parts of the critical path add up to the requests; self times do where nothing runs at once.
+  for (const BucketForest* forest : {&regression.base_forest, &regression.current_forest}) {
+    ASSERT_FALSE(forest->calls.empty());
+    EXPECT_NEAR(forest->mean_ms, forest->calls.front().mean_ms, 0.01);
+  }
+  EXPECT_NEAR(regression.current_forest.self_sum_ms, regression.current_forest.mean_ms, 0.01);
+  EXPECT_GT(regression.base_forest.self_sum_ms, 1.5 * regression.base_forest.mean_ms);
+  // hw with workload, both sides of each.
+  EXPECT_EQ(report->buckets.size(), 1) << "no attribute is called host.type: workload alone";
+}
+
+TEST(BucketReport, TakesAttributesByName) {
+  EXPECT_EQ(regressions_in({}, {.hardware = "hw", .workload = "size", .version = "disk:version"}),
+            "hw=c7: api create_vm > disk create_all > disk create: sequential where it was parallel");
+  // Without the attribute that matters what is left is slower as a whole.
+  EXPECT_THAT(regressions_in({}, {.attributes = {"size"}}), HasSubstr("all requests: "));
+}
+
+TEST(BucketReport, SaysWhatIsMissing) {
+  EXPECT_THAT(regressions_in({}, {.hardware = "hv"}),
+              AllOf(HasSubstr("no span has the attribute hv"), HasSubstr("did you mean hw?"),
+                    HasSubstr("--by-hardware")));
+  EXPECT_THAT(regressions_in({}, {.version = "api:version"}),
+              AllOf(HasSubstr("api:version has one value in 1500 requests"), HasSubstr("hw (2)")));
+  EXPECT_THAT(regressions_in({}, {.current = "3.0"}),
+              AllOf(HasSubstr("no request ran version 3.0 of disk"), HasSubstr("2.0"), HasSubstr("2.1")));
+  EXPECT_THAT(regressions_in({}, {.base = "2.1", .current = "2.1"}), HasSubstr("the same version"));
+  EXPECT_THAT(regressions_in({}, {.since_ns = INT64_MAX - 1}), HasSubstr("no request of 1500 began"));
+}
+
+// "SERVICE OPERATION MS" a call, on the critical path of the only request.
+std::string critical_path(const std::string& text) {
+  const traces::SpanSet spans = traces::spans_of(text);
+  const traces::Assembly assembly = traces::assemble(spans);
+  const std::vector<uint32_t> all{0};
+  const CallForest forest = call_forest(spans, assembly, all);
+  std::string made;
+  for (const CallTimes& times : forest.of(0)) {
+    made += method_text(forest, times.path, spans.names()) +
+            fmt::format(" {:g} of {:g} x{}\n", times.on_path_ms, times.total_ms, times.calls);
+  }
+  return made;
+}
+
+TEST(CallForest, WalksBackThroughWhatEndedLast) {
+  EXPECT_EQ(critical_path(R"(
+    1 1 - a/root 0 100
+    1 2 1 a/early 10 40
+    1 3 1 a/late 50 90
+    1 4 3 a/inner 60 70)"),
+            "a root 30 of 100 x1\na early 30 of 30 x1\na late 30 of 40 x1\na inner 10 of 10 x1\n");
+}
+
+TEST(CallForest, CountsOneOfCallsThatRunAtOnce) {
+  EXPECT_EQ(critical_path(R"(
+    1 1 - a/root 0 100
+    1 2 1 a/part 10 60
+    1 3 1 a/part 10 90
+    1 4 1 a/part 10 50)"),
+            "a root 20 of 100 x1\na part 80 of 170 x3\n");
+}
+
+TEST(CallForest, KeepsWithinTheCallerWhatOutlastsIt) {
+  EXPECT_EQ(critical_path(R"(
+    1 1 - a/root 0 100
+    1 2 1 a/outlasts 40 150
+    1 3 2 a/below 120 140)"),
+            "a root 40 of 100 x1\na outlasts 60 of 110 x1\na below 0 of 20 x1\n");
+}
+
+}  // namespace
+}  // namespace plimsoll::diagnosis

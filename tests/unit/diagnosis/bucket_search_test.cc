@@ -1,0 +1,78 @@
+// Buckets in which a version is slower, among generated requests of which the truth is known. Seeds were fixed beforehand.
+#include "diagnosis/buckets/bucket_search.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "statistics/incomplete_beta.h"
+#include "tests/traces/version_generator.h"
+
+namespace plimsoll::diagnosis {
+namespace {
+
+std::string found_in(const ComparedRequests& requests) {
+  std::string text;
+  for (const FoundBucket& bucket : search_buckets(requests).found) {
+    text += (text.empty() ? "" : "; ") + describe(bucket.terms, requests);
+  }
+  return text;
+}
+
+// The share that is exceeded with 5 % at most, by so many hits: Clopper and Pearson, Biometrika 26 (1934).
+double upper_limit(double hits, double trials) {
+  double low = hits / trials;
+  double high = 1;
+  while (high - low > 1e-6) {
+    const double share = (low + high) / 2;
+    // P(X <= hits) = I_(1-share)(trials - hits, hits + 1).
+    (statistics::incomplete_beta(1 - share, share, trials - hits, hits + 1) > 0.05 ? low : high) = share;
+  }
+  return high;
+}
+
+TEST(BucketSearch, FindsAndNamesAPlantedRegression) {
+  constexpr int kTrials = 100;
+  int found = 0;
+  int exact = 0;
+  std::map<std::string, int> names;
+  for (uint64_t seed = 0; seed < kTrials; ++seed) {
+    const std::string name = found_in(generated_versions({.seed = 1000 + seed, .factor = 1.25}));
+    ++names[name];
+    found += name.empty() ? 0 : 1;
+    exact += name == "hw=1 and disk=1" ? 1 : 0;
+  }
+  std::string all;
+  for (const auto& [name, count] : names) {
+    all += "\n  " + std::to_string(count) + " " + name;
+  }
+  std::cout << "x 1.25: found " << found << ", named exactly " << exact << " of " << kTrials << all << "\n";
+  // 19 and 17 of 20.
+  EXPECT_GE(found, 95) << all;
+  EXPECT_GE(exact, 85) << all;
+}
+
+TEST(BucketSearch, AccusesNothingWhereVersionsAreAlike) {
+  constexpr int kTrials = 100;
+  int accused = 0;
+  for (const Disturbance disturbance :
+       {Disturbance::kNone, Disturbance::kSlowHost, Disturbance::kOtherMix, Disturbance::kBusyHour}) {
+    int of_kind = 0;
+    std::string names;
+    for (uint64_t seed = 0; seed < kTrials; ++seed) {
+      const std::string name =
+          found_in(generated_versions({.seed = 2000 + seed, .disturbance = disturbance}));
+      of_kind += name.empty() ? 0 : 1;
+      names += name.empty() ? "" : "\n  " + name;
+    }
+    std::cout << name_of(disturbance) << ": " << of_kind << " of " << kTrials << " accused" << names << "\n";
+    accused += of_kind;
+  }
+  const double limit = upper_limit(accused, 4 * kTrials);
+  std::cout << "no regression: " << accused << " of " << 4 * kTrials
+            << " accused, upper limit of 95 % for the share " << limit << "\n";
+  EXPECT_LE(limit, 0.05);
+}
+
+}  // namespace
+}  // namespace plimsoll::diagnosis
