@@ -18,38 +18,9 @@ namespace {
 using diagnosis::Side;
 using diagnosis::Sides;
 
-struct TimeRange {
-  int64_t from_ns = 0;
-  int64_t to_ns = INT64_MAX;
-  bool has(int64_t time_ns) const { return time_ns >= from_ns && time_ns < to_ns; }
-};
-
-Result<TimeRange> time_range(const std::string& since, const std::string& until, const std::string& flag) {
-  const int64_t now_ns = wall_now_ns();
-  TimeRange range;
-  for (const auto& [text, bound, name] :
-       {std::tuple(&since, &range.from_ns, "since"), std::tuple(&until, &range.to_ns, "until")}) {
-    if (text->empty()) {
-      continue;
-    }
-    const auto time_ns = parse_time_ns(*text, now_ns);
-    if (!time_ns) {
-      return with_field(
-          with_hint(
-              fail(ErrorCode::kInvalid, "not a time: \"{}\"", *text),
-              "write RFC 3339 (2026-11-21T07:00:00Z), or a duration before now with its unit (30m, 2h)"),
-          "--" + flag + name);
-    }
-    *bound = *time_ns;
-  }
-  return range.from_ns < range.to_ns
-             ? Result<TimeRange>(range)
-             : with_field(fail(ErrorCode::kInvalid, "the time range is empty"), "--" + flag + "since");
-}
-
 Result<Sides> sides_of(const traces::Assembly& assembly, const DiagnoseOptions& options) {
-  const auto window = time_range(options.since, options.until, "");
-  const auto reference = time_range(options.reference_since, options.reference_until, "reference-");
+  const auto window = parse_time_range(options.since, options.until, "");
+  const auto reference = parse_time_range(options.reference_since, options.reference_until, "reference-");
   if (!window || !reference) {
     return propagate(!window ? window : reference);
   }

@@ -66,6 +66,49 @@ Examples:
 )");
 }
 
+void add_regressions(CLI::App& app, RegressionsOptions& options) {
+  auto* command = app.add_subcommand(
+      "regressions", "Find the kinds of request in which a new version is slower, from their traces");
+  command->add_option("files", options.traces, kTraceFormats)->type_name("FILE")->required();
+  const auto add = [command](const char* flag, std::string& value, const char* type, const char* help) {
+    command->add_option(flag, value, help)->type_name(type);
+  };
+  add("--by-hardware", options.hardware, "ATTR",
+      "Attribute for generations of hardware (default: host.type, host.cpu.model.name or host.arch)");
+  add("--by-workload", options.workload, "ATTR",
+      "Attribute for types of request (default: service and operation of the root)");
+  add("--version", options.version, "ATTR",
+      "Attribute that has the version (default: version of the services that ran several)");
+  command
+      ->add_option("--attribute", options.attributes,
+                   "Attribute to search, may be repeated (default: all with 2 to 32 values)")
+      ->allow_extra_args(false)
+      ->type_name("ATTR");
+  add("--new", options.current, "VERSION", "Version to judge (default: the one that came last)");
+  add("--base", options.base, "VERSION", "Version to compare it with (default: all others)");
+  add_time(*command, "--since", options.since,
+           "Start of the requests: RFC 3339, or 30m for half an hour ago");
+  add_time(*command, "--until", options.until, "End of the requests");
+  command->add_flag("--json", options.is_json, "Print one JSON document instead of Markdown");
+  command->footer(
+      R"(Compares requests that ran a new version with those that ran another one, in every bucket: all requests with up to three
+values of attributes in common, such as host.type=c7 and disk.type=ssd. A request has the value of its first span that
+has the attribute; SERVICE:ATTR is that of a service's spans; service, operation, replica, machine and version always
+exist.
+
+A bucket is reported where its requests are slower than the same kinds of request on hosts with the other version, by
+more than any bucket would be by chance in 1 of 100 tries. For each: latencies with intervals, the method on the critical
+path that grew most, and why (takes longer itself, waits longer, is called more often, runs one after another).
+
+Examples:
+  plimsoll regressions versions.csv
+  # attributes that say what the hardware is, and what the request is
+  plimsoll regressions versions.csv --by-hardware hw --by-workload size
+  # a version in an attribute; two versions that are named
+  plimsoll regressions versions.csv --version disk:version --base 2.0 --new 2.1 --json
+)");
+}
+
 void add_trace(CLI::App& app, TraceShowOptions& options) {
   auto* trace = app.add_subcommand("trace", "Look at single request traces: show");
   trace->require_subcommand(1);
@@ -93,14 +136,18 @@ Examples:
 
 void add_trace_commands(CLI::App& app, TraceOptions& options) {
   add_diagnose(app, options.diagnose);
+  add_regressions(app, options.regressions);
   add_trace(app, options.show);
 }
 
 bool gives_trace_command(const CLI::App& app) {
-  return app.got_subcommand("diagnose") || app.got_subcommand("trace");
+  return app.got_subcommand("diagnose") || app.got_subcommand("regressions") || app.got_subcommand("trace");
 }
 
 Status run_trace_command(const CLI::App& app, const TraceOptions& options) {
+  if (app.got_subcommand("regressions")) {
+    return run_regressions(options.regressions);
+  }
   return app.got_subcommand("diagnose") ? run_diagnose(options.diagnose) : run_trace_show(options.show);
 }
 

@@ -1,7 +1,8 @@
-// The flags of `plimsoll diagnose` and `plimsoll trace`.
+// The flags of `plimsoll diagnose`, `plimsoll regressions` and `plimsoll trace`.
 #pragma once
 
 #include "cli/diagnose.h"
+#include "cli/regressions.h"
 #include "cli/trace_show.h"
 
 namespace CLI {
@@ -12,6 +13,7 @@ namespace plimsoll::cli {
 
 struct TraceOptions {
   DiagnoseOptions diagnose;
+  RegressionsOptions regressions;
   TraceShowOptions show;
 };
 

@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <set>
+#include <tuple>
 
 #include "base/file.h"
+#include "base/time.h"
 #include "formats/traces/read_spans.h"
 
 namespace plimsoll::cli {
@@ -49,8 +51,32 @@ Status read_trace_file(const std::string& path, TraceFiles& made) {
 
 }  // namespace
 
-Result<TraceFiles> read_trace_files(const std::vector<std::string>& paths) {
-  TraceFiles made{.spans = std::make_unique<traces::SpanSet>(), .assembly = {}, .notes = {}};
+Result<TimeRange> parse_time_range(const std::string& since, const std::string& until,
+                                   const std::string& prefix) {
+  const int64_t now_ns = wall_now_ns();
+  TimeRange range;
+  for (const auto& [text, bound, name] :
+       {std::tuple(&since, &range.from_ns, "since"), std::tuple(&until, &range.to_ns, "until")}) {
+    if (text->empty()) {
+      continue;
+    }
+    const auto time_ns = parse_time_ns(*text, now_ns);
+    if (!time_ns) {
+      return with_field(
+          with_hint(
+              fail(ErrorCode::kInvalid, "not a time: \"{}\"", *text),
+              "write RFC 3339 (2026-11-21T07:00:00Z), or a duration before now with its unit (30m, 2h)"),
+          "--" + prefix + name);
+    }
+    *bound = *time_ns;
+  }
+  return range.from_ns < range.to_ns
+             ? Result<TimeRange>(range)
+             : with_field(fail(ErrorCode::kInvalid, "the time range is empty"), "--" + prefix + "since");
+}
+
+Result<TraceFiles> read_trace_files(const std::vector<std::string>& paths, const traces::SpanLimits& limits) {
+  TraceFiles made{.spans = std::make_unique<traces::SpanSet>(limits), .assembly = {}, .notes = {}};
   for (const std::string& path : paths) {
     const auto files = files_of(path);
     if (!files) {

@@ -1,6 +1,7 @@
 // Request traces in files, as `plimsoll diagnose` and `plimsoll trace` read them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,7 +18,19 @@ struct TraceFiles {
   std::vector<std::string> notes;  // what was wrong with the spans: a reader should know them
 };
 
+// When requests began.
+struct TimeRange {
+  int64_t from_ns = 0;
+  int64_t to_ns = INT64_MAX;
+  bool has(int64_t time_ns) const { return time_ns >= from_ns && time_ns < to_ns; }
+};
+
+// Of the values of --PREFIXsince and --PREFIXuntil; empty: without a limit. kInvalid for what is no time, and for an empty range.
+Result<TimeRange> parse_time_range(const std::string& since, const std::string& until,
+                                   const std::string& prefix);
+
 // Files, and the files of folders by name; "-" is standard input. Fails on the first that has no traces in it, or where none has spans.
-Result<TraceFiles> read_trace_files(const std::vector<std::string>& paths);
+Result<TraceFiles> read_trace_files(const std::vector<std::string>& paths,
+                                    const traces::SpanLimits& limits = {});
 
 }  // namespace plimsoll::cli

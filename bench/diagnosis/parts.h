@@ -11,6 +11,8 @@ Status measure_decomposition(const Flags& flags, Report& report);
 Status measure_assembly(const Flags& flags, Report& report);
 // Precision and recall on generated faults, for each method beside its peers.
 Status measure_generated(const Flags& flags, Report& report);
+// Buckets in which a version is slower: time of the search, and how often the planted one is found and named.
+Status measure_buckets(const Flags& flags, Report& report);
 // Faults of corpus/traces: the faulty service first, and among three, beside published figures.
 Status measure_faults(const Flags& flags, Report& report);
 

@@ -19,6 +19,7 @@
 #include "tests/e2e/fleet.h"
 #include "tests/e2e/slow_shop.h"
 #include "tests/profile_fixture.h"
+#include "tests/traces/versioned_disks.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -337,6 +338,7 @@ int main(void) {
     write("heap.pb.gz", "heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x11\n");
     write("perf.data", wire::encode(make_profile({.seed = 9'001, .stacks = "main;parse 1\n"})));
     write("traces.csv", slow_shop_table());
+    write("versions.csv", diagnosis::versioned_disks_table());
     std::filesystem::create_directories(folder_ / "traces");
     write("traces/shop.csv", slow_shop_table());
     write("server.toml", "[server]\ndata = \"data-of-server\"\n");

@@ -1,0 +1,23 @@
+// `plimsoll regressions`: buckets of requests in which a new version is slower, from files of request traces.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace plimsoll::cli {
+
+struct RegressionsOptions {
+  std::vector<std::string> traces;  // files and folders
+  // As diagnosis::RequestTableOptions has them.
+  std::string hardware, workload, version;
+  std::vector<std::string> attributes;
+  std::string base, current;
+  std::string since, until;  // as parse_time_ns() reads them
+  bool is_json = false;
+};
+
+Status run_regressions(const RegressionsOptions& options);
+
+}  // namespace plimsoll::cli

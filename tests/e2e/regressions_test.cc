@@ -1,0 +1,77 @@
+// Traces of two versions in files, as a user gives them to `plimsoll regressions`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/program.h"
+#include "tests/traces/versioned_disks.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Regressions : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::ofstream(folder_ / "versions.csv") << diagnosis::versioned_disks_table();
+    std::ofstream(folder_ / "alike.csv") << diagnosis::versioned_disks_table({.is_sequential = false});
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Regressions, ReportsBucketVersionPathBottleneckAndSince) {
+  const Finished found = run({"plimsoll", "regressions", folder_ / "versions.csv", "--by-hardware", "hw"});
+  ASSERT_EQ(found.status, 0) << found.err;
+  EXPECT_THAT(
+      found.out,
+      AllOf(HasSubstr("# Regressions of disk 2.1\n"), HasSubstr("**1 regression found**"),
+            HasSubstr("## 1. hw=c7: median +"), HasSubstr("- version: disk 2.1, compared with 2.0\n"),
+            HasSubstr("- since: 2026-11-21T07:"),
+            HasSubstr("- path: api create_vm > disk create_all > disk create\n"),
+            HasSubstr("sequential where it was parallel\n"), HasSubstr("| p95, ms |"),
+            HasSubstr("The path column adds up to"), HasSubstr("## Buckets by hardware and workload")));
+}
+
+TEST_F(Regressions, ReportsThemAsJson) {
+  const Finished found = run({"plimsoll", "regressions", folder_ / "versions.csv", "--by-hardware", "hw",
+                              "--by-workload", "size", "--version", "disk:version", "--json"});
+  ASSERT_EQ(found.status, 0) << found.err;
+  const auto document = nlohmann::json::parse(found.out);
+  ASSERT_EQ(document["regressions"].size(), 1);
+  const auto& regression = document["regressions"][0];
+  EXPECT_EQ(regression["bucket"], nlohmann::json({{"hw", "c7"}}));
+  EXPECT_EQ(regression["version"], "2.1");
+  EXPECT_LE(regression["p"], 0.01);
+  EXPECT_EQ(regression["bottleneck"]["kind"], "sequential where it was parallel");
+  EXPECT_EQ(regression["bottleneck"]["caller"]["method"], "create_all");
+  EXPECT_EQ(regression["bottleneck"]["path"].size(), 3);
+  EXPECT_GT(regression["p95_ms"]["low"], 0);
+  EXPECT_EQ(regression["forest"]["new"]["calls"][2]["parent"], 1);
+  EXPECT_EQ(document["buckets"].size(), 4) << "hw with size";
+}
+
+TEST_F(Regressions, SaysThatThereIsNone) {
+  const Finished found = run({"plimsoll", "regressions", folder_ / "alike.csv"});
+  ASSERT_EQ(found.status, 0) << found.err;
+  EXPECT_THAT(found.out, AllOf(HasSubstr("**No regression found**"), Not(HasSubstr("## 1."))));
+}
+
+TEST_F(Regressions, ExplainsWhatIsMissing) {
+  const Finished attribute =
+      run({"plimsoll", "regressions", folder_ / "versions.csv", "--by-hardware", "hv"});
+  EXPECT_EQ(attribute.status, 1);
+  EXPECT_THAT(attribute.err, AllOf(HasSubstr("no span has the attribute hv"), HasSubstr("did you mean hw?")));
+  const Finished version =
+      run({"plimsoll", "regressions", folder_ / "versions.csv", "--version", "api:version"});
+  EXPECT_EQ(version.status, 1);
+  EXPECT_THAT(version.err, AllOf(HasSubstr("two versions are needed"), HasSubstr("--version ATTRIBUTE")));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
