@@ -91,6 +91,12 @@ void MarkdownReport::add_verdict() {
   }
   if (search.buckets == 0) {
     line("No bucket has three hosts of each version: give traces of more hosts.");
+  } else if (search.smallest_p > diagnosis::BucketSearchOptions().max_p) {
+    line(
+        "Versions could have been rolled out over these hosts in {:.0f} ways only: over 100 are needed to "
+        "tell a regression "
+        "from chance. Give traces of more hosts.",
+        1 / search.smallest_p);
   }
   if (search.overlap < diagnosis::kMinOverlap) {
     line("");

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <random>
 #include <utility>
 
 #include "diagnosis/buckets/host_contrast.h"
+#include "diagnosis/buckets/host_permutations.h"
 #include "diagnosis/buckets/version_scores.h"
 
 namespace plimsoll::diagnosis {
@@ -24,53 +24,6 @@ struct Bucket {
   std::vector<HostMean> means;
   double t = 0;
   double fit = 0;
-};
-
-// Fisher and Yates, by a generator whose numbers are equal on every machine.
-void shuffle(std::vector<float>& values, std::mt19937_64& random) {
-  for (size_t i = values.size(); i > 1; --i) {
-    std::swap(values[i - 1], values[random() % i]);
-  }
-}
-
-// Which hosts ran which sides, and other ways in which they could have.
-class HostSides {
- public:
-  explicit HostSides(const ComparedRequests& requests) : cells_(2 * requests.hosts) {
-    std::vector<uint8_t> sides(requests.hosts, 0);
-    for (size_t i = 0; i < requests.size(); ++i) {
-      requests.add_side(i, sides[requests.host[i]]);
-    }
-    for (uint32_t host = 0; host < requests.hosts; ++host) {
-      if (sides[host] == kRanBoth) {
-        both_.push_back(host);
-      } else if (sides[host] != 0) {
-        one_.push_back(2 * host + (sides[host] == kRanNew ? 1 : 0));
-        labels_.push_back(sides[host] == kRanNew ? 1 : 0);
-      }
-    }
-  }
-
-  std::span<const Lanes> permuted(std::mt19937_64& random) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      shuffle(labels_, random);
-      for (size_t i = 0; i < one_.size(); ++i) {
-        cells_[one_[i]][lane] = labels_[i];
-      }
-      for (const uint32_t host : both_) {
-        const auto is_swapped = static_cast<float>(random() >> 63U);
-        cells_[2 * host][lane] = is_swapped;
-        cells_[2 * host + 1][lane] = 1 - is_swapped;
-      }
-    }
-    return cells_;
-  }
-
- private:
-  std::vector<uint32_t> one_;  // cells of hosts with one side
-  std::vector<float> labels_;
-  std::vector<uint32_t> both_;  // hosts
-  std::vector<Lanes> cells_;
 };
 
 // One pass of the search, over the requests that no bucket found earlier has.
@@ -199,15 +152,14 @@ void SearchPass::add_buckets(const std::vector<uint32_t>& attributes) {
 }
 
 double SearchPass::p_of(double t) const {
-  std::mt19937_64 random(options_.seed);
-  HostSides sides(requests_);
+  HostPermutations versions(requests_, options_.seed);
   const double allowed = options_.max_p * static_cast<double>(options_.permutations + 1) - 1;
   size_t as_large = 0;
   size_t done = 0;
   // Sums in single precision must not decide.
   const double threshold = t * (1 - 1e-4);
   while (done < options_.permutations && static_cast<double>(as_large) <= allowed) {
-    const auto labels = sides.permuted(random);
+    const auto labels = versions.next();
     std::array<double, kLanes> max_t{};
     for (const Bucket& bucket : buckets_) {
       raise_max_t(bucket.means, labels, variance_, min_hosts(), max_t);
@@ -328,6 +280,7 @@ ComparedRequests without(const ComparedRequests& requests, const std::vector<Buc
 
 BucketSearch search_buckets(const ComparedRequests& requests, const BucketSearchOptions& options) {
   BucketSearch made;
+  made.smallest_p = HostPermutations(requests, options.seed).smallest_p();
   ComparedRequests rest;
   const ComparedRequests* searched = &requests;
   while (searched->size() > 0 && made.found.size() < options.max_found) {

@@ -39,6 +39,7 @@ struct BucketSearch {
   double overlap = 1;              // VersionScores
   bool is_within_hosts = false;
   size_t strata = 0;
+  double smallest_p = 1;  // that so many hosts allow; above max_p nothing can be found
 };
 
 // The test of a bucket is a moderated t of host means of version_scores(): with n_h requests, mean score m_h and weight

@@ -74,5 +74,41 @@ TEST(BucketSearch, AccusesNothingWhereVersionsAreAlike) {
   EXPECT_LE(limit, 0.05);
 }
 
+// 3 of 6 hosts run the new version, twice as slow: 20 ways to choose them are too few.
+TEST(BucketSearch, SaysWhereThereAreTooFewHosts) {
+  ComparedRequests requests;
+  requests.hosts = 6;
+  for (uint32_t i = 0; i < 600; ++i) {
+    const uint32_t host = i % 6;
+    requests.ms.push_back(static_cast<float>((host < 3 ? 20 : 10) + i % 7));
+    requests.start_ns.push_back(i);
+    requests.host.push_back(host);
+    requests.is_new.push_back(host < 3 ? 1 : 0);
+  }
+  const BucketSearch search = search_buckets(requests);
+  EXPECT_TRUE(search.found.empty());
+  EXPECT_EQ(search.buckets, 1);
+  EXPECT_NEAR(search.smallest_p, 1.0 / 20, 1e-9);
+}
+
+// Each host ran one version and then the other, in an order of its own: hosts are compared with themselves.
+TEST(BucketSearch, ComparesHostsWithThemselvesWhereTheyRanBoth) {
+  ComparedRequests requests;
+  requests.hosts = 12;
+  for (uint32_t i = 0; i < 4800; ++i) {
+    const uint32_t host = i % 12;
+    const bool is_new = (i / 1200 + host) % 2 == 0;
+    // Hosts differ by far more than versions do.
+    requests.ms.push_back(static_cast<float>(100 * (host + 1) + (is_new ? 30 : 0) + i * 7919 % 97));
+    requests.start_ns.push_back(i);
+    requests.host.push_back(host);
+    requests.is_new.push_back(is_new ? 1 : 0);
+  }
+  const BucketSearch search = search_buckets(requests);
+  EXPECT_TRUE(search.is_within_hosts);
+  ASSERT_EQ(search.found.size(), 1);
+  EXPECT_EQ(describe(search.found.front().terms, requests), "all requests");
+}
+
 }  // namespace
 }  // namespace plimsoll::diagnosis

@@ -1,0 +1,73 @@
+// How a RequestTable is made, step by step. Internal to diagnosis/buckets.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "diagnosis/buckets/request_table.h"
+#include "diagnosis/buckets/span_column.h"
+
+namespace plimsoll::diagnosis {
+
+inline constexpr size_t kMaxSearchedValues = 32;  // of an attribute
+inline constexpr size_t kMaxShownNames = 12;      // in errors
+
+// Texts as numbers from 0.
+struct Texts {
+  uint32_t number(const std::string& text) {
+    const auto next = static_cast<uint32_t>(names.size());
+    const auto [known, is_new] = numbers.try_emplace(text, next);
+    if (is_new) {
+      names.push_back(text);
+    }
+    return known->second;
+  }
+  std::map<std::string, uint32_t> numbers;
+  std::vector<std::string> names;
+};
+
+// Borrows all; build() once.
+class TableBuilder {
+ public:
+  TableBuilder(const traces::SpanSet& spans, const traces::Assembly& assembly,
+               const RequestTableOptions& options)
+      : spans_(spans), assembly_(assembly), options_(options) {}
+
+  Result<RequestTable> build();
+
+ private:
+  void choose_traces();
+  Status find_versions();
+  void find_changing_services();
+  void add_requests(const SpanColumn* version);
+  Status choose_sides();
+  Result<size_t> version_named(const std::string& name, const char* flag) const;
+  Status one_version_only() const;
+  void keep_sides();
+  void set_hosts();
+  Status add_attributes();
+  Status add_named(const std::string& name, uint32_t& index);
+  void add_column(const std::string& name, const SpanColumn& column);
+  void add_workload();
+  void add_all_attributes();
+  bool is_comparable(const BucketAttribute& attribute) const;
+
+  std::span<const traces::Node> nodes_of(uint32_t trace) const {
+    return assembly_.nodes_of(assembly_.traces[trace]);
+  }
+  const traces::Span& span_of(const traces::Node& node) const { return spans_.spans()[node.span]; }
+
+  const traces::SpanSet& spans_;
+  const traces::Assembly& assembly_;
+  const RequestTableOptions& options_;
+  RequestTable made_;
+  std::vector<uint32_t> chosen_;      // traces
+  std::vector<uint8_t> is_changing_;  // by service
+  size_t changing_ = 0;
+  std::vector<uint32_t> version_of_;         // by request
+  std::vector<const traces::Span*> ran_by_;  // by request: the span that has the version
+};
+
+}  // namespace plimsoll::diagnosis
