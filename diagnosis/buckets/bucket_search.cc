@@ -224,21 +224,23 @@ FoundBucket SearchPass::pruned(FoundBucket found) const {
   for (bool is_shorter = true; is_shorter && !found.terms.empty();) {
     is_shorter = false;
     std::vector<BucketTerm> best;
-    double least = kMinLessSlow;
+    double best_fit = 0;
     const Contrast of_found = contrast_of(sides);
     for (size_t i = 0; i < found.terms.size(); ++i) {
       std::vector<BucketTerm> shorter = found.terms;
       shorter.erase(shorter.begin() + static_cast<ptrdiff_t>(i));
-      const Contrast rest = contrast_of(sides_of([&](uint32_t request) {
-        return requests_.is_in(request, shorter) && !requests_.is_in(request, found.terms);
-      }));
-      // Too few hosts to say: the term goes.
+      const auto is_shorter_one = [&](uint32_t request) { return requests_.is_in(request, shorter); };
+      const Sides rest_sides =
+          sides_of([&](uint32_t request) { return is_shorter_one(request) && !is_found(request); });
+      const Contrast rest = contrast(rest_sides[1].sums, rest_sides[0].sums, variance_, 1);
+      // Without hosts of both sides in the rest there is nothing to keep the term for.
       const double less_slow =
           rest.error > 0 ? (of_found.difference - rest.difference) / std::hypot(of_found.error, rest.error)
                          : 0;
-      if (less_slow < least) {
+      const double fit = contrast_of(sides_of(is_shorter_one)).fit;
+      if (less_slow < kMinLessSlow && fit > best_fit) {
         best = shorter;
-        least = less_slow;
+        best_fit = fit;
         is_shorter = true;
       }
     }

@@ -54,7 +54,7 @@ struct BucketSearch {
 //
 // Of the buckets with a t of 3 and more the one is named that explains most: with the largest (M_new - M_base)^2 / (1 / W_new + 1 / W_base), by
 // which a slower bucket reduces the weighted squares of host means. Its description is then cut: a term goes unless what the bucket lacks for
-// it is less slow, by two standard errors of the difference. Its requests are left out, and the search goes on until nothing is found.
+// it is less slow, by two standard errors of the difference; of several such terms the one without which it explains most. Its requests are left out, and the search goes on until nothing is found.
 //
 // 1 million requests with 5 attributes take some seconds, and 200 MB.
 BucketSearch search_buckets(const ComparedRequests& requests, const BucketSearchOptions& options = {});
