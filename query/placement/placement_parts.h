@@ -13,6 +13,7 @@ namespace plimsoll::query {
 void add_placement_rows(const PlacementPlan& plan, Table& table);
 void add_platform_rows(const PlacementPlan& plan, Table& table);
 void add_move_rows(const PlacementPlan& plan, Table& table);
+void add_summary_row(const PlacementPlan& plan, Table& table);
 
 std::vector<std::string> placement_notes(const PlacementPlan& plan, std::optional<double> max_unknown_cost);
 

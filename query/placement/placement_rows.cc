@@ -119,4 +119,33 @@ void add_move_rows(const PlacementPlan& plan, Table& table) {
   }
 }
 
+void add_summary_row(const PlacementPlan& plan, Table& table) {
+  const std::string use = use_unit(plan.input.unit);
+  table.columns = {{"todays_cost", use},       {"planned_cost", use},  {"saving", use},
+                   {"saving_margin", use},     {"saving_low", use},    {"saving_high", use},
+                   {"saving_share", "share"},  {"jobs", "count"},      {"moves", "count"},
+                   {"certain_moves", "count"}, {"certain_saving", use}};
+  int64_t moves = 0;
+  int64_t certain = 0;
+  double certain_saving = 0;
+  for (const Move& move : plan.moves()) {
+    const bool is_certain = move.choice.certainty == Certainty::kYes;
+    ++moves;
+    certain += is_certain ? 1 : 0;
+    certain_saving += is_certain ? move.saving.value_or(0) * move.load : 0;
+  }
+  const double cost = plan.placement.cost;
+  std::vector<Value> row{Value(), cost, Value(), Value(), Value(), Value(), Value()};
+  if (const auto saving = plan.saving()) {
+    const double todays = cost + saving->value;
+    row = {todays, cost, saving->value, value_of(saving->margin), Value(), Value(), saving->value / todays};
+    if (saving->margin) {
+      row[4] = saving->value - *saving->margin;
+      row[5] = saving->value + *saving->margin;
+    }
+  }
+  row.insert(row.end(), {static_cast<int64_t>(plan.input.jobs.size()), moves, certain, certain_saving});
+  table.rows.push_back(std::move(row));
+}
+
 }  // namespace plimsoll::query

@@ -38,7 +38,8 @@ Result<PlacementPlan> plan_for(const PlacementRequest& request) {
 }  // namespace
 
 Result<Table> placement_table(const PlacementRequest& request) {
-  if (request.rows == PlacementRows::kMove && !request.tables.today) {
+  const bool needs_today = request.rows == PlacementRows::kMove || request.rows == PlacementRows::kSummary;
+  if (needs_today && !request.tables.today) {
     return with_hint(fail(ErrorCode::kInvalid, "--by move requires today's placement"), "give --today FILE");
   }
   const auto plan = plan_for(request);
@@ -55,6 +56,9 @@ Result<Table> placement_table(const PlacementRequest& request) {
       break;
     case PlacementRows::kMove:
       add_move_rows(*plan, table);
+      break;
+    case PlacementRows::kSummary:
+      add_summary_row(*plan, table);
       break;
   }
   table.notes = placement_notes(*plan, request.max_unknown_cost);

@@ -15,6 +15,7 @@ enum class PlacementRows : uint8_t {
   kPlacement,  // job, platform, load, load_share, cost, cost_margin, cost_kind, capacity_used, alternative, cost_advantage, cost_advantage_margin, certain
   kPlatform,  // platform, capacity, capacity_used, capacity_used_share, todays_capacity_used, jobs, shadow_price
   kMove,      // job, from, to, load, saving, saving_margin, cost_advantage, cost_advantage_margin, certain
+  kSummary,  // one row: todays_cost, planned_cost, saving, saving_margin, saving_low, saving_high, saving_share, jobs, moves, certain_moves, certain_saving
 };
 
 struct PlacementRequest {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "query/registry/decision_views.h"
 #include "query/registry/fdo_views.h"
 #include "query/registry/fleet_views.h"
 #include "query/registry/profile_views.h"
@@ -19,6 +20,7 @@ namespace {
 std::vector<View> all_views() {
   std::vector<View> views = profile_views();
   std::ranges::move(fleet_views(), std::back_inserter(views));
+  std::ranges::move(decision_views(), std::back_inserter(views));
   std::ranges::move(fdo_views(), std::back_inserter(views));
   return views;
 }

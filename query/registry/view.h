@@ -1,7 +1,7 @@
 // The registry of views: each question that people and programs can ask, described once. The subcommands of plimsoll, the routes of the
 // server, its OpenAPI document, shell completion and docs/views.md are made from these descriptions; none of them has a list of its own.
 //
-// A new view is a function in query/views and an entry in profile_views.cc, fleet_views.cc, fdo_views.cc or orders.cc.
+// A new view is a function in query/views and an entry in profile_views.cc, fleet_views.cc, decision_views.cc, fdo_views.cc or orders.cc.
 #pragma once
 
 #include <cstdint>

@@ -15,9 +15,19 @@ constexpr MinInstances kTwoOfEach{.current = 2, .other = 2};
 constexpr double kEnoughCoverage = 0.9;
 constexpr double kNotedQuota = 0.01;
 constexpr double kSameTime = 0.1;  // of the load
+// To eight times as much and an eighth.
+constexpr double kCurveStep = 0.8;
+constexpr int kCurveSteps = 9;
+
+// What plans of one control have in common.
+struct Basis {
+  Comparison control;  // beside itself
+  std::vector<PlannedJob> planned = {};
+  MetricEstimate known = {};  // of the control's being a sample
+};
 
 struct Plan {
-  Comparison control;  // beside itself
+  Comparison control;
   EffectPlan plan;
 };
 
@@ -30,25 +40,40 @@ EffectGoal effect_goal(const ExperimentGoal& goal, const MetricEstimate& known) 
           .min_instances = goal.min_instances};
 }
 
-Result<Plan> plan_of(const Arm& control, std::span<const JobQuota> quotas, const ExperimentGoal& goal) {
+Result<Basis> basis_of(const Arm& control, std::span<const JobQuota> quotas) {
   auto comparison = compare_arms(control.instances, control.instances, quotas, kTwoOfEach);
   if (!comparison) {
     return propagate(comparison, "the control");
   }
-  std::vector<PlannedJob> planned;
+  Basis basis{.control = std::move(*comparison)};
   MetricSum known;
-  for (const ComparedJob& job : comparison->jobs) {
+  for (const ComparedJob& job : basis.control.jobs) {
     const Spread spread = spread_of(job.current);
-    planned.push_back({.weight = job.weight,
-                       .deviation = std::sqrt(spread.variance),
-                       .instances = kVeryMany,
-                       .cost = job.cost_of_one(spread.count)});
+    basis.planned.push_back({.weight = job.weight,
+                             .deviation = std::sqrt(spread.variance),
+                             .instances = kVeryMany,
+                             .cost = job.cost_of_one(spread.count)});
     known.add_variance(part_of_sample(job.weight, spread, 0, job.kurtosis));
   }
-  auto plan = plan_for_effect(planned, effect_goal(goal, known.estimate()));
-  return plan ? Result<Plan>(Plan{.control = std::move(*comparison), .plan = std::move(*plan)})
+  basis.known = known.estimate();
+  return basis;
+}
+
+Result<EffectPlan> plan_for(const Basis& basis, const ExperimentGoal& goal) {
+  auto plan = plan_for_effect(basis.planned, effect_goal(goal, basis.known));
+  return plan ? std::move(plan)
               : with_hint(propagate(plan, "planning the test"),
                           "observe the control arm for a longer time before the test, or on more machines");
+}
+
+Result<Plan> plan_of(const Arm& control, std::span<const JobQuota> quotas, const ExperimentGoal& goal) {
+  auto basis = basis_of(control, quotas);
+  if (!basis) {
+    return propagate(basis);
+  }
+  auto plan = plan_for(*basis, goal);
+  return plan ? Result<Plan>(Plan{.control = std::move(basis->control), .plan = std::move(*plan)})
+              : propagate(plan);
 }
 
 size_t observed(const Arm& arm, const std::string& job) {
@@ -149,15 +174,19 @@ Result<Table> experiment_plan(const Arm& control, std::span<const JobQuota> quot
   }
   Table table;
   table.columns = {
-      {"job", ""}, {"weight", "share"}, {"control", "instances"}, {"observe", "instances"}, {"cost", "cost"}};
+      {"job", ""},      {"weight", "share"},      {"control", "instances"}, {"observe", "instances"},
+      {"cost", "cost"}, {"top_coverage", "share"}};
   int64_t all = 0;
+  double top = 0;
   for (size_t i = 0; i < planned->control.jobs.size(); ++i) {
     const ComparedJob& job = planned->control.jobs[i];
     const int64_t observe = planned->plan.plan.observe[i];
     const auto there = static_cast<int64_t>(job.current.size());
     all += observe;
-    table.rows.push_back(
-        {job.job.job, job.weight, there, observe, job.cost_of_one(there) * static_cast<double>(observe)});
+    top += job.weight;
+    table.rows.push_back({job.job.job, job.weight, there, observe,
+                          job.cost_of_one(there) * static_cast<double>(observe),
+                          top * planned->control.coverage});
   }
   table.notes = {
       fmt::format("{} instances of the test, which cost {:.6g}, so that {}", all, planned->plan.plan.cost,
@@ -166,6 +195,35 @@ Result<Table> experiment_plan(const Arm& control, std::span<const JobQuota> quot
                   planned->control.jobs.size(), 100 * planned->control.coverage, instances_of(control))};
   for (const ExcludedJob& job : planned->control.excluded) {
     table.notes.push_back(fmt::format("left out: {}: {}", job.job, job.reason));
+  }
+  return table;
+}
+
+Result<Table> experiment_curve(const Arm& control, std::span<const JobQuota> quotas,
+                               const ExperimentGoal& goal) {
+  const auto basis = basis_of(control, quotas);
+  if (!basis) {
+    return propagate(basis);
+  }
+  if (const auto wanted = plan_for(*basis, goal); !wanted) {
+    return propagate(wanted);
+  }
+  Table table;
+  table.columns = {{"aim", "share"}, {"margin", "share"}, {"instances", "instances"}, {"cost", "cost"}};
+  for (int step = -kCurveSteps; step <= kCurveSteps; ++step) {
+    ExperimentGoal other = goal;
+    (goal.detect > 0 ? other.detect : other.margin) *= std::pow(kCurveStep, step);
+    const auto plan = plan_for(*basis, other);
+    if (!plan) {
+      table.notes.emplace_back("narrower margins need a larger control arm");
+      break;
+    }
+    int64_t instances = 0;
+    for (const int64_t observe : plan->plan.observe) {
+      instances += observe;
+    }
+    table.rows.push_back(
+        {goal.detect > 0 ? other.detect : other.margin, plan->margin, instances, plan->plan.cost});
   }
   return table;
 }

@@ -24,11 +24,18 @@ struct ExperimentGoal {
   int64_t min_instances = 4;  // instances of each job
 };
 
-// A row for each job of the control, the largest weights first: job, weight, control (instances observed), observe (instances of the test), cost (their quota).
+// A row for each job of the control, the largest weights first: job, weight, control (instances observed), observe (instances of the test), cost (their quota),
+// top_coverage (what this job and those above it have of all quota).
 // By the control's own deviations, and with what the control's being a sample leaves unknown. Notes say what it comes to. kNotFound where no number would do,
 // with the reason.
 Result<Table> experiment_plan(const Arm& control, std::span<const JobQuota> quotas,
                               const ExperimentGoal& goal);
+
+// What other goals cost, from eight times the goal's margin (or the change to detect) to an eighth of it, each a fifth narrower than that before, as
+// long as any number would do: aim (that margin or change), margin (of the interval then), instances, cost. The goal itself is among them. Errors as
+// experiment_plan() has them.
+Result<Table> experiment_curve(const Arm& control, std::span<const JobQuota> quotas,
+                               const ExperimentGoal& goal);
 
 struct Progress {
   Table table;               // job, weight, control, test, wanted

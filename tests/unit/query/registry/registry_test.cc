@@ -110,6 +110,12 @@ std::vector<Parameters> questions_to(const View& view) {
       {"series", {{}, {{"measure", "rate"}}}},
       {"shared", {{{"max_share", "100%"}}, {{"max_share", "100%"}, {"part", "total"}}}},
       {"machines", {{}, {{"by", "instance"}}}},
+      {"placement", {{}, {{"by", "platform"}}, {{"by", "move"}}, {{"by", "summary"}}}},
+      {"experiment/plan", {{{"control", "machine in m1,m2"}}}},
+      {"experiment/curve", {{{"control", "machine in m1,m2"}}}},
+      {"experiment/progress", {{{"control", "machine in m1,m2"}, {"test", "machine in m3,m4"}}}},
+      {"experiment/result",
+       {{{"control", "machine in m1,m2"}, {"test", "machine in m3,m4"}, {"until", "2023-11-14T22:14:30Z"}}}},
       {"fdo-counts", {{{"build_id", "4f5a"}}}},
   };
   const auto questions = kQuestions.find(view.name);

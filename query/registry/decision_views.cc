@@ -1,0 +1,201 @@
+#include "query/registry/decision_views.h"
+
+#include "query/placement/measured/measured_placement.h"
+#include "query/registry/answers.h"
+#include "query/registry/common_parameters.h"
+#include "query/wsmeter/asked/experiment_answers.h"
+
+namespace plimsoll::query {
+namespace {
+
+View placement_view() {
+  return {
+      .name = "placement",
+      .command = "",
+      .taken_by = "assign",
+      .summary = "Plan which jobs run on which platform, with the capacity that is in use today",
+      .details =
+          R"(Costs, loads and today's placement are measured; each platform has the capacity that it uses today, and the headroom
+given. `plimsoll assign` plans with tables of capacities, costs and loads (docs/placement.md).
+)",
+      .parameters = joined(
+          {filter_specs(),
+           {{"headroom", ValueKind::kShare, "How much more than today each platform may take", "0%"},
+            {"room", ValueKind::kText, "The same for one platform, in its place: PLATFORM=SHARE", "", true},
+            {"max_unknown_cost", ValueKind::kNumber,
+             "Assume that pairs of job and platform without a cost cost at most so many times the job's "
+             "maximum "
+             "known cost (default: such pairs are not used)"},
+            {.name = "by",
+             .kind = ValueKind::kChoice,
+             .help = "A row per job and platform, per platform, per move, or one about all",
+             .default_value = "placement",
+             .choices = {"placement", "platform", "move", "summary"}}}}),
+      .columns = {{"job", "", "Job", kAlwaysShown},
+                  {"platform", "", "Hardware generation", kAlwaysShown},
+                  {"load", "instructions/s", "Instructions per second of the job there, or that move"},
+                  {"load_share", "share", "load as a share of the job's"},
+                  {"cost", "cycles/instruction", "Cycles per instruction"},
+                  {"cost_margin", "cycles/instruction", "Half the width of its 95 % confidence interval"},
+                  {"cost_kind", "", "measured, or at most"},
+                  {"capacity_used", "cycles/s", "Cycles per second of the plan"},
+                  {"alternative", "", "The next best platform"},
+                  {"cost_advantage", "cycles/instruction",
+                   "How much more the alternative, or staying, costs, at the prices of full platforms"},
+                  {"cost_advantage_margin", "cycles/instruction", "Its margin"},
+                  {"certain", "", "Whether the choice holds within the margins: yes, no, or unknown"},
+                  {"capacity", "cycles/s", "By platform: today's use, and the headroom"},
+                  {"capacity_used_share", "share", "By platform: capacity_used as a share of the capacity"},
+                  {"todays_capacity_used", "cycles/s", "By platform: cycles per second today"},
+                  {"jobs", "count", "Jobs there, or of all"},
+                  {"shadow_price", "ratio", "By platform: what a unit of capacity more would save"},
+                  {"from", "", "By move: today's platform"},
+                  {"to", "", "By move: the platform of the plan"},
+                  {"saving", "cycles/s", "By move and summary: cycles per second saved", kAlwaysShown},
+                  {"saving_margin", "cycles/s", "Half the width of its 95 % confidence interval"},
+                  {"saving_low", "cycles/s", "By summary: the low end of its 95 % confidence interval"},
+                  {"saving_high", "cycles/s", "By summary: the high end of its 95 % confidence interval"},
+                  {"saving_share", "share", "By summary: saving as a share of today's cost", kAlwaysShown},
+                  {"todays_cost", "cycles/s", "By summary: cycles per second of today's placement"},
+                  {"planned_cost", "cycles/s", "By summary: cycles per second of the plan"},
+                  {"moves", "count", "By summary: moves"},
+                  {"certain_moves", "count", "By summary: moves that are certain"},
+                  {"certain_saving", "cycles/s", "By summary: what the certain moves save"}},
+      .answer = ask_profiles_and_fleet<parse_measured_placement, measured_placement>,
+  };
+}
+
+std::vector<ParameterSpec> arm_specs(bool has_test) {
+  std::vector<ParameterSpec> specs{
+      {"control", ValueKind::kPredicate, "Filter of the arm without the feature", "", true}};
+  if (has_test) {
+    specs.push_back({"test", ValueKind::kPredicate, "Filter of the arm with the feature", "", true});
+  }
+  return specs;
+}
+
+std::vector<ParameterSpec> goal_specs() {
+  return {ratio_spec("ipc", "What performance is: two events (instructions/cycles), or ipc, exact-ipc"),
+          {"margin", ValueKind::kShare, "Margin wanted of the metric", "1%"},
+          {"detect", ValueKind::kShare, "In its place: the change of the metric to detect"},
+          {"power", ValueKind::kShare, "The probability of detecting it", "95%"},
+          {"min_instances", ValueKind::kCount, "Instances of each job at least", "4"}};
+}
+
+// Both arms of the times that the experiment is about.
+template <auto view>
+Result<Answer> ask_experiment(const Question& question, ViewSources& sources) {
+  return ask_profiles_and_fleet<parse_experiment, view>(question, sources);
+}
+
+// The control arm, before the test.
+template <auto view>
+Result<Answer> ask_before(const Question& question, ViewSources& sources) {
+  const auto asked = parse_experiment_plan(question.parameters, question.now_ns);
+  if (!asked) {
+    return propagate(asked);
+  }
+  return of_sound_rows(sources, asked->times(), question.parameters, [&](const Snapshot& snapshot) {
+    const auto fleet = LiveFleet::load(*asked, sources.data_dir());
+    return of_rolled_up_rows(question, asked->times(), snapshot,
+                             fleet ? as_answer<Table>(view(*asked, snapshot, *fleet)) : propagate(fleet));
+  });
+}
+
+std::vector<ParameterSpec> plan_specs() {
+  return joined({filter_specs(),
+                 arm_specs(false),
+                 goal_specs(),
+                 {{"history", ValueKind::kDuration,
+                   "Plan by what the control arm did so long before since, or now", "7d"}}});
+}
+
+constexpr const char* kExperimentDetails =
+    R"(An experiment is what its parameters say, as the file of `plimsoll experiment` does (docs/wsmeter.md): two arms, of the
+same time, and what is to be known in the end. The server keeps nothing of it.
+)";
+
+View experiment_plan_view() {
+  return {
+      .name = "experiment/plan",
+      .command = "",
+      .taken_by = "experiment",
+      .summary = "Plan how many instances of each job must have a feature, so that its effect is known",
+      .details = kExperimentDetails,
+      .parameters = plan_specs(),
+      .columns = {{"job", "", "Job, the largest weight first", kAlwaysShown},
+                  {"weight", "share", "Weight in the metric: share of the CPU quotas"},
+                  {"control", "instances", "Instances of the control arm that were observed"},
+                  {"observe", "instances", "Instances of the test arm to observe", kAlwaysShown},
+                  {"cost", "cost", "The CPU quota of these"},
+                  {"top_coverage", "share", "What this job and those above it have of all CPU quotas"}},
+      .answer = ask_before<asked_experiment_plan>,
+  };
+}
+
+View experiment_curve_view() {
+  return {
+      .name = "experiment/curve",
+      .command = "",
+      .taken_by = "experiment",
+      .summary = "Show what wider and narrower margins would cost than the one that an experiment asks for",
+      .details = kExperimentDetails,
+      .parameters = plan_specs(),
+      .columns = {{"aim", "share", "Margin, or change to detect, that is planned for", kAlwaysShown},
+                  {"margin", "share", "Margin of the metric then"},
+                  {"instances", "instances", "Instances of the test arm", kAlwaysShown},
+                  {"cost", "cost", "The CPU quota of these"}},
+      .answer = ask_before<asked_experiment_curve>,
+  };
+}
+
+View experiment_progress_view() {
+  return {
+      .name = "experiment/progress",
+      .command = "",
+      .taken_by = "experiment",
+      .summary = "Show how much of an experiment's plan was observed, and not how it comes out",
+      .details = kExperimentDetails,
+      .parameters = joined({filter_specs(), arm_specs(true), goal_specs()}),
+      .columns = {{"job", "", "Job, the largest weight first", kAlwaysShown},
+                  {"weight", "share", "Weight in the metric: share of the CPU quotas"},
+                  {"control", "instances", "Instances of the control arm that were observed"},
+                  {"test", "instances", "Instances of the test arm that were observed", kAlwaysShown},
+                  {"wanted", "instances", "Instances of the test arm that are wanted", kAlwaysShown}},
+      .answer = ask_experiment<asked_experiment_progress>,
+  };
+}
+
+View experiment_result_view() {
+  return {
+      .name = "experiment/result",
+      .command = "",
+      .taken_by = "experiment",
+      .summary = "Show the effect of an experiment that has ended, and whether it is more than chance",
+      .details =
+          R"(Refused as long as the experiment runs: it has ended when all wanted instances were observed, or when the time given as
+until has passed. Stopping early, when the result looks good, finds changes that do not exist.
+)",
+      .parameters = joined({filter_specs(), arm_specs(true), goal_specs()}),
+      .columns = {{"job", "", "(all): the metric; then jobs, the largest weight first", kAlwaysShown},
+                  {"weight", "share", "Weight in the metric: share of the CPU quotas"},
+                  {"change", "share", "Change of the performance from control to test", kAlwaysShown},
+                  {"change_margin", "share", "Half the width of its 95 % confidence interval"},
+                  {"change_low", "share", "The low end of its 95 % confidence interval"},
+                  {"change_high", "share", "The high end of its 95 % confidence interval"},
+                  {"verdict", "", "better, worse, cannot tell, or left out", kAlwaysShown},
+                  {"control", "instances", "Instances of the control arm"},
+                  {"test", "instances", "Instances of the test arm"},
+                  {"reason", "", "Why a job is left out"}},
+      .answer = ask_experiment<asked_experiment_result>,
+  };
+}
+
+}  // namespace
+
+std::vector<View> decision_views() {
+  return {placement_view(), experiment_plan_view(), experiment_curve_view(), experiment_progress_view(),
+          experiment_result_view()};
+}
+
+}  // namespace plimsoll::query
