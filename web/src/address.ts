@@ -1,7 +1,7 @@
 // What the page shows, as its address says it. Pure. Parameters of views have the names that the API gives them, so that an address reads
-// like the question; what only the page knows (page, show, sort, zoom, find, colour, names) stands beside them.
+// like the question; what only the page knows (page, show, sized, sort, zoom, find, colour, names) stands beside them.
 
-export const PAGES = ["fleet", "explore", "diff", "views"] as const;
+export const PAGES = ["fleet", "explore", "diff", "hardware", "placement", "experiments", "views"] as const;
 export type PageName = (typeof PAGES)[number];
 
 export const SHOWN = ["table", "flame", "icicle", "sandwich"] as const;
@@ -16,12 +16,13 @@ export interface Address {
   zoom: string; // a path in the flame graph (pathKey)
   find: string; // regular expression
   colour: string;
+  sized: string; // what widths in a flame graph are of, where there are several
   names: string; // "short": without template arguments and parameters
   collapse: boolean; // recursion
   view: string; // of the page "views"
 }
 
-const OWN = new Set(["page", "show", "sort", "zoom", "find", "colour", "names", "collapse", "view"]);
+const OWN = new Set(["page", "show", "sized", "sort", "zoom", "find", "colour", "names", "collapse", "view"]);
 const DEFAULTS = { page: "fleet", show: "table" } as const;
 
 function oneOf<T extends string>(values: readonly T[], text: string | null, otherwise: T): T {
@@ -45,6 +46,7 @@ export function parseAddress(search: string): Address {
     zoom: given.get("zoom") ?? "",
     find: given.get("find") ?? "",
     colour: given.get("colour") ?? "",
+    sized: given.get("sized") ?? "",
     names: given.get("names") ?? "",
     collapse: given.get("collapse") === "yes",
     view: given.get("view") ?? "",
@@ -60,7 +62,7 @@ export function formatAddress(address: Address): string {
     for (const value of values) if (value !== "") text.append(name, value);
   }
   if (address.show !== DEFAULTS.show) text.set("show", address.show);
-  for (const name of ["sort", "zoom", "find", "colour", "names"] as const) {
+  for (const name of ["sized", "sort", "zoom", "find", "colour", "names"] as const) {
     if (address[name] !== "") text.set(name, address[name]);
   }
   if (address.collapse) text.set("collapse", "yes");

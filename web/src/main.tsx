@@ -4,9 +4,12 @@ import type { PageName } from "./address.ts";
 import { withParameters } from "./address.ts";
 import { isReached, registry } from "./api.ts";
 import { Diff } from "./pages/diff.tsx";
+import { Experiments } from "./pages/experiments.tsx";
 import { Explore } from "./pages/explore.tsx";
 import { Fleet } from "./pages/fleet.tsx";
+import { Hardware } from "./pages/hardware.tsx";
 import { Login } from "./pages/login.tsx";
+import { PlacementPage } from "./pages/placement.tsx";
 import { Views } from "./pages/views.tsx";
 import { WithProfiles } from "./pages/with_profiles.tsx";
 import { Failure } from "./parts/status.tsx";
@@ -17,11 +20,17 @@ const TITLES: readonly [PageName, string][] = [
   ["fleet", "Fleet"],
   ["explore", "Explore"],
   ["diff", "Diff"],
+  ["hardware", "Hardware"],
+  ["placement", "Placement"],
+  ["experiments", "Experiments"],
   ["views", "Views"],
 ];
 
 // Of another page, what both have: time, event and filters.
 const SHARED = ["since", "until", "event", "where", "focus", "ignore", "hide"];
+
+// Their questions have times and filters of their own.
+const ASKS_ITSELF: readonly PageName[] = ["views", "experiments"];
 
 function linkToPage(page: PageName) {
   if (page === "fleet")
@@ -30,6 +39,7 @@ function linkToPage(page: PageName) {
       page,
       view: "",
       show: "table",
+      sized: "",
       sort: "",
       zoom: "",
       find: "",
@@ -38,7 +48,7 @@ function linkToPage(page: PageName) {
   const kept = new Map([...address.value.parameters].filter(([name]) => SHARED.includes(name)));
   // Who comes from the start page has seen the last hour there.
   const since =
-    address.value.page === "fleet" && !kept.has("since") && page !== "views" ? { since: "1h" } : {};
+    address.value.page === "fleet" && !kept.has("since") && !ASKS_ITSELF.includes(page) ? { since: "1h" } : {};
   return linkTo(
     withParameters(
       {
@@ -46,9 +56,10 @@ function linkToPage(page: PageName) {
         page,
         view: "",
         show: "table",
+        sized: "",
         sort: "",
         find: "",
-        parameters: page === "views" ? new Map() : kept,
+        parameters: ASKS_ITSELF.includes(page) ? new Map() : kept,
       },
       since,
     ),
@@ -62,6 +73,23 @@ function Mark() {
       <path d="M2 16h28" />
     </svg>
   );
+}
+
+function Content({ page }: { page: PageName }) {
+  switch (page) {
+    case "explore":
+      return <Explore />;
+    case "diff":
+      return <Diff />;
+    case "hardware":
+      return <Hardware />;
+    case "placement":
+      return <PlacementPage />;
+    case "experiments":
+      return <Experiments />;
+    default:
+      return <Fleet />;
+  }
 }
 
 function Page() {
@@ -141,7 +169,7 @@ function Page() {
           <Views />
         ) : (
           <WithProfiles>
-            {page === "explore" ? <Explore /> : page === "diff" ? <Diff /> : <Fleet />}
+            <Content page={page} />
           </WithProfiles>
         )}
       </main>

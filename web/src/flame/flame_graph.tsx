@@ -30,10 +30,19 @@ export interface FlameGraphProps {
   colourBy: ColourBy;
   short: boolean;
   verdicts?: ReadonlyMap<string, Verdict> | undefined;
+  verdictTexts?: Readonly<Record<Verdict, string>>; // in place of what a change is called
+  verdictName?: string;
   onSelect?: (name: string) => void;
   maxHeight?: number;
   isAutofocus?: boolean;
 }
+
+const CHANGE_TEXTS: Readonly<Record<Verdict, string>> = {
+  more: "more than before",
+  less: "less than before",
+  chance: "may be chance",
+  unknown: "cannot tell",
+};
 
 function stillness(): boolean {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -252,6 +261,8 @@ export function FlameGraph(props: FlameGraphProps) {
           width={width}
           height={shownHeight}
           verdicts={verdicts}
+          verdictTexts={props.verdictTexts ?? CHANGE_TEXTS}
+          verdictName={props.verdictName || "change"}
         />
       )}
       <p class="flame-status" role="status">
@@ -302,6 +313,8 @@ function Tip(props: {
   width: number;
   height: number;
   verdicts: ReadonlyMap<string, Verdict> | undefined;
+  verdictTexts: Readonly<Record<Verdict, string>>;
+  verdictName: string;
 }) {
   const { tree, node, x, y } = props;
   const kind = [KIND_TEXT[tree.kind[node]!], tree.inlined[node] === 1 ? "inlined" : ""]
@@ -315,17 +328,7 @@ function Tip(props: {
     ["binary", tree.binaries[tree.binary[node]!] ?? ""],
     ["source", placeOf(tree, node)],
     ["kind", kind],
-    [
-      "change",
-      verdict === undefined
-        ? ""
-        : {
-            more: "more than before",
-            less: "less than before",
-            chance: "may be chance",
-            unknown: "cannot tell",
-          }[verdict],
-    ],
+    [props.verdictName, verdict === undefined ? "" : props.verdictTexts[verdict]],
   ];
   const isRight = x > props.width / 2;
   const isLow = y > props.height / 2;

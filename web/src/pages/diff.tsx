@@ -3,6 +3,7 @@ import { withoutRecursion } from "../flame/derived.ts";
 import { useMemo, useState } from "preact/hooks";
 import type { Coverage, Row, Table, ViewSpec } from "../api.ts";
 import { viewNamed } from "../api.ts";
+import type { Address } from "../address.ts";
 import { questionOf, valueOf, valuesOf, withParameters } from "../address.ts";
 import type { Verdict } from "../flame/draw.ts";
 import { FlameGraph } from "../flame/flame_graph.tsx";
@@ -13,6 +14,7 @@ import { useAnswer } from "../hooks.ts";
 import { csvOf } from "../share.ts";
 import { parseSort, sortText } from "../sorting.ts";
 import { address, change, go, linkTo } from "../state.ts";
+import { earlierBy } from "../times.ts";
 import { CopyMenu } from "../parts/copy_menu.tsx";
 import { EventPicker, Filters, GroupBy } from "../parts/filters.tsx";
 import { CoverageLine, Notes, Shown } from "../parts/status.tsx";
@@ -230,18 +232,32 @@ function Changes({ table, view }: { table: Table; view: ViewSpec }) {
   );
 }
 
-// The new side's stacks, each box coloured by what is known of its function's total.
+// Of one side: its own filters and times, or those of both.
+export function sideOf(of: Address, side: "base" | "new"): Address {
+  const own = (name: string): string => valueOf(of, `${side}_${name}`) || valueOf(of, name);
+  const earlier = valueOf(of, "earlier");
+  const isShifted = side === "base" && earlier !== "";
+  return withParameters(of, {
+    where: [...valuesOf(of, "where"), ...valuesOf(of, `${side}_where`)],
+    since: isShifted ? earlierBy(timeOfNew(of, "since"), earlier) : own("since"),
+    until: isShifted ? earlierBy(timeOfNew(of, "until"), earlier) : own("until"),
+  });
+}
+
+function timeOfNew(of: Address, name: string): string {
+  return valueOf(of, `new_${name}`) || valueOf(of, name);
+}
+
+const DIRECTIONS: readonly ["base" | "new", string][] = [
+  ["new", "after"],
+  ["base", "before"],
+];
+
+// The stacks of one side, each box coloured by what is known of its function's total. Those of the side before show what is gone.
 function DifferentialFlame({ rows }: { rows: readonly Row[] }) {
   const flame = viewNamed("flame");
-  const own = (name: string): string[] => [
-    ...valuesOf(address.value, "where"),
-    ...valuesOf(address.value, name),
-  ];
-  const side = withParameters(address.value, {
-    where: own("new_where"),
-    since: valueOf(address.value, "new_since") || valueOf(address.value, "since"),
-    until: valueOf(address.value, "new_until") || valueOf(address.value, "until"),
-  });
+  const shownSide = address.value.sized === "base" ? "base" : "new";
+  const side = sideOf(address.value, shownSide);
   const question =
     flame === undefined
       ? undefined
@@ -256,16 +272,32 @@ function DifferentialFlame({ rows }: { rows: readonly Row[] }) {
   const verdicts = useMemo(() => verdictsOf(rows, "total"), [rows]);
   return (
     <section class="differential" aria-labelledby="differential">
-      <h2 id="differential">Where the changes are</h2>
+      <div class="panel-heading">
+        <h2 id="differential">Where the changes are</h2>
+        <div class="segments" role="group" aria-label="Widths are of">
+          {DIRECTIONS.map(([name, text]) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={name === shownSide}
+              onClick={() => change({ sized: name === "base" ? "base" : "", zoom: "" })}
+            >
+              {text}
+            </button>
+          ))}
+        </div>
+      </div>
       <p class="hint">
-        Stacks of the new side. The colour is the verdict on the function's total:{" "}
-        {plural(verdicts.size, "function")} judged.
+        {shownSide === "new"
+          ? "Stacks and widths of the new side; what is gone is seen in those before."
+          : "Stacks and widths of the base side; what is new is seen in those after."}{" "}
+        The colour is the verdict on the function's total: {plural(verdicts.size, "function")} judged.
       </p>
       <Shown {...asked} placeholder={<div class="placeholder tall" />}>
         {(answer) =>
           tree === undefined || tree.total[0] === 0 ? (
             <p class="hint">
-              The new side has no stacks ({plural((answer.coverage as Coverage).samples, "sample")}).
+              The {shownSide} side has no stacks ({plural((answer.coverage as Coverage).samples, "sample")}).
             </p>
           ) : (
             <>

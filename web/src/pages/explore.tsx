@@ -4,6 +4,7 @@ import { questionOf, withParameters } from "../address.ts";
 import type { Table, ViewSpec } from "../api.ts";
 import { viewNamed } from "../api.ts";
 import { useAnswer } from "../hooks.ts";
+import { Beside } from "../parts/beside.tsx";
 import { EventPicker, Filters, GroupBy } from "../parts/filters.tsx";
 import { Shown } from "../parts/status.tsx";
 import { TimeRange } from "../parts/time_range.tsx";
@@ -31,6 +32,7 @@ export function Explore() {
         <div class="row">
           <TimeRange />
           <EventPicker />
+          <Beside />
           {show === "table" ? <GroupBy usual="function" /> : null}
         </div>
         <Filters view={view} />

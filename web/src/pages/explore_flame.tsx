@@ -8,11 +8,13 @@ import { svgOf } from "../flame/svg.ts";
 import type { FlameAnswer, Tree } from "../flame/tree.ts";
 import { nodeOfKey, treeOf } from "../flame/tree.ts";
 import { useAnswer } from "../hooks.ts";
+import { clipped, quantity } from "../format.ts";
 import { CopyMenu, exports } from "../parts/copy_menu.tsx";
 import { FlameLegend, FlameTools } from "../parts/flame_tools.tsx";
 import { Empty } from "../parts/no_answer.tsx";
 import { CoverageLine, Notes, Shown } from "../parts/status.tsx";
 import { address, change, palette } from "../state.ts";
+import { sizedEvent, useRatioColours } from "./explore_ratio.ts";
 import { Sandwich } from "./sandwich.tsx";
 
 // More cannot be told apart on any screen; what is cut is said in a note.
@@ -46,7 +48,9 @@ export function FlameAnswerPart({ view }: { view: ViewSpec }) {
   const question = questionOf(address.value, view.parameters, {
     limit: valueOf(address.value, "limit") || MAX_NODES,
     form: "columns",
+    event: sizedEvent(),
   });
+  const ratio = useRatioColours();
   const shared = question.filter(([name]) => name !== "form" && name !== "limit");
   const { answer, again, cancel } = useAnswer<FlameAnswer>(view.name, question);
   const { show, collapse } = address.value;
@@ -94,7 +98,8 @@ export function FlameAnswerPart({ view }: { view: ViewSpec }) {
               <Sandwich tree={tree} />
             ) : (
               <>
-                <FlameTools tree={tree} />
+                {ratio.events.length > 1 ? <SizedBy events={ratio.events} shown={flame.event} /> : null}
+                <FlameTools tree={tree} ratios={ratio.ratios} />
                 <FlameGraph
                   tree={tree}
                   rootBelow={show === "flame"}
@@ -104,8 +109,15 @@ export function FlameAnswerPart({ view }: { view: ViewSpec }) {
                   find={address.value.find}
                   colourBy={address.value.colour === "function" ? "function" : "binary"}
                   short={address.value.names === "short"}
+                  verdicts={ratio.verdicts}
+                  verdictTexts={RATIO_TEXTS}
+                  verdictName={ratio.chosen}
                 />
-                <FlameLegend />
+                {ratio.verdicts === undefined ? (
+                  <FlameLegend />
+                ) : (
+                  <RatioLegend ratio={ratio.chosen} overall={ratio.overall} />
+                )}
               </>
             )}
           </>
@@ -115,4 +127,38 @@ export function FlameAnswerPart({ view }: { view: ViewSpec }) {
   );
 }
 
-// Of the function with the largest total that the search finds.
+const RATIO_TEXTS = {
+  more: "higher than of all",
+  less: "lower than of all",
+  chance: "may be that of all",
+  unknown: "cannot tell",
+} as const;
+
+function SizedBy({ events, shown }: { events: readonly string[]; shown: string }) {
+  return (
+    <div class="segments sized" role="group" aria-label="Widths are of">
+      {events.map((name) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={name === shown}
+          onClick={() => change({ sized: name === events[0] ? "" : name })}
+        >
+          {clipped(name, 40)}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function RatioLegend({ ratio, overall }: { ratio: string; overall: number | undefined }) {
+  return (
+    <p class="flame-legend">
+      {clipped(ratio, 60)} of the function itself, against {overall === undefined ? "that of all" : `${quantity(overall, "")} of all`}:
+      <span class="sample more" aria-hidden="true" /> higher
+      <span class="sample less" aria-hidden="true" /> lower
+      <span class="sample chance" aria-hidden="true" /> may be the same
+      <span class="sample unknown-change" aria-hidden="true" /> not judged: too little measured, or too small
+    </p>
+  );
+}

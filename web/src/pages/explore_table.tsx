@@ -10,6 +10,7 @@ import type { Shape } from "../parts/table.tsx";
 import { DataTable, isCode } from "../parts/table.tsx";
 import { equals } from "../predicate.ts";
 import { csvOf } from "../share.ts";
+import type { Sort } from "../sorting.ts";
 import { parseSort, sortText } from "../sorting.ts";
 import { address, change, go, linkTo } from "../state.ts";
 
@@ -24,7 +25,11 @@ export function TableAnswer({ view }: { view: ViewSpec }) {
   const limit = valueOf(address.value, "limit") || MAX_ROWS;
   const question = questionOf(address.value, view.parameters, { limit });
   const { answer, again, cancel } = useAnswer<Table>(view.name, question);
-  const sort = parseSort(address.value.sort) ?? { column: "self_share", isDescending: true };
+  // Of several events side by side the first one.
+  const usualSort = (table: Table): Sort => ({
+    column: table.columns.find(({ name }) => name === "self_share" || name.endsWith("_share"))?.name ?? "",
+    isDescending: true,
+  });
   const cell = (shape: Shape, row: Row) => {
     const value = row[shape.name];
     const isDimension =
@@ -81,7 +86,7 @@ export function TableAnswer({ view }: { view: ViewSpec }) {
                   columns={table.columns}
                   rows={table.rows}
                   view={view}
-                  sort={sort}
+                  sort={parseSort(address.value.sort) ?? usualSort(table)}
                   onSort={(next) => change({ sort: sortText(next) })}
                   cell={cell}
                 />

@@ -14,7 +14,20 @@ const COLOURS: readonly [ColourBy, string][] = [
   ["function", "function"],
 ];
 
-export function FlameTools({ tree, showsColours = true }: { tree: Tree; showsColours?: boolean }) {
+export function FlameTools({
+  tree,
+  showsColours = true,
+  ratios = [],
+}: {
+  tree: Tree;
+  showsColours?: boolean;
+  ratios?: readonly string[]; // of several events: each can colour
+}) {
+  const colours: readonly (readonly [string, string])[] = [
+    ...ratios.map((name) => [name, clipped(name, 40)] as const),
+    ...COLOURS,
+  ];
+  const usual = colours[0]![0];
   const [text, setText] = useState(address.value.find);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => setText(address.value.find), [address.value.find]);
@@ -56,12 +69,12 @@ export function FlameTools({ tree, showsColours = true }: { tree: Tree; showsCol
         <label class="inline">
           Colour by
           <select
-            value={address.value.colour || "binary"}
+            value={address.value.colour || usual}
             onChange={(event) =>
-              change({ colour: event.currentTarget.value === "binary" ? "" : event.currentTarget.value })
+              change({ colour: event.currentTarget.value === usual ? "" : event.currentTarget.value })
             }
           >
-            {COLOURS.map(([value, says]) => (
+            {colours.map(([value, says]) => (
               <option key={value} value={value}>
                 {says}
               </option>

@@ -1,0 +1,31 @@
+// What the rows of the view `compare` are. Pure.
+import type { Row } from "./api.ts";
+import { parsePredicate } from "./predicate.ts";
+
+export interface ComparedRows {
+  summary: Row | undefined; // the mean over jobs
+  actual: Row | undefined; // over all samples
+  compared: Row[];
+  leftOut: Row[]; // their verdict says why
+}
+
+const JUDGED = new Set(["higher", "lower", "cannot tell"]);
+
+export function comparedRows(rows: readonly Row[]): ComparedRows {
+  const named = (name: string): Row | undefined =>
+    rows.find((row) => Object.values(row).some((cell) => cell === name));
+  const summary = named("[by quota]") ?? named("[fixed mix]");
+  const actual = named("[actual mix]");
+  const others = rows.filter((row) => row !== summary && row !== actual);
+  const isCompared = (row: Row): boolean => JUDGED.has(String(row["verdict"] ?? ""));
+  return { summary, actual, compared: others.filter(isCompared), leftOut: others.filter((row) => !isCompared(row)) };
+}
+
+// Of filters that choose one platform.
+export function platformIn(filters: readonly string[]): string | undefined {
+  for (const filter of filters) {
+    const predicate = parsePredicate(filter);
+    if (predicate?.dimension === "platform" && predicate.operator === "=") return predicate.value;
+  }
+  return undefined;
+}

@@ -1,0 +1,160 @@
+// An experiment as an address and as a file of `plimsoll experiment` says it. Pure.
+import type { Address } from "./address.ts";
+import { valueOf, valuesOf } from "./address.ts";
+import type { Row } from "./api.ts";
+import { timeOf } from "./times.ts";
+
+// Those that the server does not know: what people call it.
+export const NAME = "name";
+export const FEATURE = "feature";
+
+export type Parameters = Readonly<Record<string, readonly string[]>>;
+
+function unquoted(text: string): string {
+  if (text.startsWith("'")) return text.slice(1, -1);
+  return text.slice(1, -1).replace(/\\(u[0-9a-fA-F]{4}|.)/g, (_, escape: string) => {
+    if (escape.startsWith("u") && escape.length === 5) return String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+    return { n: "\n", t: "\t", r: "\r" }[escape] ?? escape;
+  });
+}
+
+const STRING = String.raw`"(?:[^"\\]|\\.)*"|'[^']*'`;
+const STRINGS = new RegExp(STRING, "g");
+// A key and its value: a text, texts in brackets (over several lines), or a number.
+const ENTRY = new RegExp(
+  String.raw`^\s*([A-Za-z_]+)\s*=\s*(?:(${STRING})|(\[(?:\s|,|#[^\n]*|${STRING})*\])|([-+0-9.eE_]+))\s*(?:#[^\n]*)?$`,
+  "gm",
+);
+
+// What `plimsoll experiment define` writes, as parameters of the API. Undefined: the text is no such file.
+export function parseExperimentFile(text: string): Parameters | undefined {
+  const found = new Map<string, readonly string[]>();
+  const parts = text.split(/^\s*\[([A-Za-z_]+)\]\s*(?:#[^\n]*)?$/m);
+  for (let i = 1; i < parts.length; i += 2) {
+    for (const [, key, single, list, number] of parts[i + 1]!.matchAll(ENTRY)) {
+      const values =
+        single !== undefined
+          ? [unquoted(single)]
+          : list !== undefined
+            ? [...list.matchAll(STRINGS)].map(([one]) => unquoted(one))
+            : [number!.replaceAll("_", "")];
+      found.set(`${parts[i]}.${key}`, values);
+    }
+  }
+  const of = (key: string): readonly string[] => (found.get(key) ?? []).filter((value) => value !== "");
+  if (of("arms.control").length === 0 || of("arms.test").length === 0) return undefined;
+  const percent = (key: string, otherwise: number): readonly string[] =>
+    of(key)
+      .filter((value) => Number(value) !== otherwise)
+      .map((value) => `${value}%`);
+  return {
+    [NAME]: of("experiment.name"),
+    [FEATURE]: of("experiment.feature"),
+    control: of("arms.control"),
+    test: of("arms.test"),
+    where: of("arms.both"),
+    since: of("time.since"),
+    until: of("time.until"),
+    ratio: of("target.ratio").filter((value) => value !== "ipc"),
+    margin: percent("target.margin_percent", 1),
+    detect: percent("target.detect_percent", 0),
+    power: percent("target.power_percent", 95),
+    min_instances: of("target.min_instances").filter((value) => value !== "4"),
+  };
+}
+
+function quoted(text: string): string {
+  return `"${text.replace(/[\\"\u0000-\u001f\u007f]/g, (c) => {
+    if (c === "\\" || c === '"') return `\\${c}`;
+    return `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  })}"`;
+}
+
+function percentOf(share: string): string | undefined {
+  const value = share.endsWith("%") ? Number(share.slice(0, -1)) : Number(share) * 100;
+  return share === "" || !Number.isFinite(value) ? undefined : String(Number(value.toPrecision(12)));
+}
+
+// The file for the command line. What is not said has the command's default.
+export function experimentFile(address: Address): string {
+  const list = (name: string): string => `[${valuesOf(address, name).map(quoted).join(", ")}]`;
+  const text = (name: string): string => valueOf(address, name);
+  const lines = [
+    "# An experiment of Plimsoll (docs/wsmeter.md): plan, watch and report read this file.",
+    "[experiment]",
+    `name = ${quoted(text(NAME) || "experiment")}`,
+    ...(text(FEATURE) === "" ? [] : [`feature = ${quoted(text(FEATURE))}`]),
+    "[arms]",
+    `control = ${list("control")}`,
+    `test = ${list("test")}`,
+    ...(valuesOf(address, "where").length === 0 ? [] : [`both = ${list("where")}`]),
+    "[time]",
+    ...(["since", "until"] as const)
+      .filter((name) => text(name) !== "")
+      .map((name) => `${name} = ${quoted(text(name))}`),
+    "[target]",
+    ...(text("ratio") === "" ? [] : [`ratio = ${quoted(text("ratio"))}`]),
+    ...(["margin", "detect", "power"] as const).flatMap((name) => {
+      const percent = percentOf(text(name));
+      return percent === undefined ? [] : [`${name}_percent = ${percent}`];
+    }),
+    ...(text("min_instances") === "" ? [] : [`min_instances = ${text("min_instances")}`]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+export type State = "to be planned" | "running" | "ended";
+
+// As the server judges it: ended are those whose time is over, and those of which all wanted instances were observed.
+export function stateOf(address: Address, now: number, isComplete: boolean): State {
+  const since = timeOf(valueOf(address, "since"), now);
+  const until = timeOf(valueOf(address, "until"), now);
+  if (since === undefined || since > now) return "to be planned";
+  return isComplete || (until !== undefined && until <= now) ? "ended" : "running";
+}
+
+export interface Progress {
+  there: number; // of the instances that are wanted
+  wanted: number;
+  isComplete: boolean;
+}
+
+export function progressOf(rows: readonly Row[]): Progress {
+  let there = 0;
+  let wanted = 0;
+  for (const row of rows) {
+    const of = Number(row["wanted"] ?? 0);
+    wanted += of;
+    there += Math.min(of, Number(row["test"] ?? 0));
+  }
+  return { there, wanted, isComplete: wanted > 0 && there === wanted };
+}
+
+// Experiments that this browser has shown, the newest first.
+export interface Remembered {
+  name: string;
+  address: string;
+}
+
+const MOST = 50;
+
+export function remember(known: readonly Remembered[], one: Remembered): Remembered[] {
+  return [one, ...known.filter(({ name }) => name !== one.name)].slice(0, MOST);
+}
+
+export function parseRemembered(text: string): Remembered[] {
+  try {
+    const known: unknown = JSON.parse(text);
+    if (!Array.isArray(known)) return [];
+    return known.filter(
+      (one): one is Remembered =>
+        typeof one === "object" &&
+        one !== null &&
+        typeof (one as Remembered).name === "string" &&
+        typeof (one as Remembered).address === "string" &&
+        (one as Remembered).address.startsWith("?"),
+    );
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,355 @@
+// Hardware: platform against platform. What the newer one gives the fleet comes first, then each job, then what the answer covers.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Row, Table, ViewSpec } from "../api.ts";
+import { viewNamed } from "../api.ts";
+import { questionOf, valueOf, valuesOf, withParameters } from "../address.ts";
+import { change, clipped, margin, plural } from "../format.ts";
+import { useAnswer } from "../hooks.ts";
+import { isHigherBetter, scaleOf, toneOf } from "../intervals.ts";
+import { equals } from "../predicate.ts";
+import { csvOf } from "../share.ts";
+import { address, go, linkTo } from "../state.ts";
+import { CopyMenu } from "../parts/copy_menu.tsx";
+import { Filters } from "../parts/filters.tsx";
+import type { ForestRow } from "../parts/forest.tsx";
+import { Axis, Forest, Strip } from "../parts/forest.tsx";
+import { CoverageLine, Notes, Shown } from "../parts/status.tsx";
+import { DataTable } from "../parts/table.tsx";
+import { TextField } from "../parts/text_field.tsx";
+import { TimeRange } from "../parts/time_range.tsx";
+import { comparedRows, platformIn } from "../compared.ts";
+import { Power } from "./hardware_power.tsx";
+import "../styles/decisions.css";
+
+const MOST_PLATFORMS = 6;
+const MAX_JOBS = "200";
+
+function sideWith(name: "base_where" | "new_where", platform: string): string[] {
+  const others = valuesOf(address.value, name).filter((filter) => !filter.startsWith("platform="));
+  return platform === "" ? others : [...others, equals("platform", platform)];
+}
+
+export function Hardware() {
+  const view = viewNamed("compare");
+  const coverage = viewNamed("coverage");
+  const asked = useAnswer<Table>("coverage", coverage === undefined ? undefined : coverageQuestion(coverage));
+  if (view === undefined || coverage === undefined) return null;
+  return (
+    <>
+      <h1 class="unseen">Hardware</h1>
+      <Shown {...asked} placeholder={<div class="placeholder tall" />}>
+        {(table) => <Compared view={view} platforms={table} coverage={coverage} />}
+      </Shown>
+    </>
+  );
+}
+
+// Of the ratio's second event, as only machines that count it can be compared.
+function coverageQuestion(view: ViewSpec): [string, string][] {
+  return questionOf(address.value, view.parameters, { by: "platform", event: "", limit: "200" });
+}
+
+function Compared({ view, platforms, coverage }: { view: ViewSpec; platforms: Table; coverage: ViewSpec }) {
+  const names = platforms.rows
+    .map((row) => String(row["platform"] ?? ""))
+    .filter((name) => name !== "" && name !== "unknown");
+  const base = platformIn(valuesOf(address.value, "base_where")) ?? names[0] ?? "";
+  const fresh = platformIn(valuesOf(address.value, "new_where")) ?? names.find((name) => name !== base) ?? "";
+  const choose = (changes: { base?: string; fresh?: string }): void =>
+    go(
+      withParameters(address.value, {
+        base_where: sideWith("base_where", changes.base ?? base),
+        new_where: sideWith("new_where", changes.fresh ?? fresh),
+      }),
+    );
+  return (
+    <>
+      <section class="question" aria-label="Question">
+        <div class="row">
+          <TimeRange />
+          <PlatformPicker label="Today's platform" names={names} value={base} onPick={(one) => choose({ base: one })} />
+          <PlatformPicker label="Against" names={names} value={fresh} onPick={(one) => choose({ fresh: one })} />
+          <TextField parameter={view.parameters.find(({ name }) => name === "ratio")} label="Performance" />
+        </div>
+        <Filters view={view} without={["base_where", "new_where"]} />
+      </section>
+      {base === "" || fresh === "" ? (
+        <div class="message empty">
+          <strong>
+            {names.length === 0 ? "No platform has profiles at this time." : `All profiles are of one platform: ${clipped(names[0]!, 80)}.`}
+          </strong>
+          <p>
+            A comparison needs machines of two platforms with the events of the ratio. Choose a longer time, or start
+            plimsolld on a machine of the other platform.
+          </p>
+          <p class="actions">
+            <a {...linkTo(withParameters(address.value, { since: undefined, until: undefined }))}>Show all times</a>
+          </p>
+        </div>
+      ) : base === fresh ? (
+        <div class="message empty">
+          <strong>Both sides are {clipped(base, 80)}.</strong>
+          <p>Choose another platform to compare it with.</p>
+        </div>
+      ) : (
+        <>
+          <Answer key={`${base} ${fresh}`} view={view} base={base} fresh={fresh} />
+          {names.length > 2 ? (
+            <Overview
+              view={view}
+              base={base}
+              fresh={fresh}
+              others={names.filter((name) => name !== base).slice(0, MOST_PLATFORMS)}
+              onPick={(one) => choose({ fresh: one })}
+            />
+          ) : null}
+          <div class="halves">
+            <section class="panel" aria-labelledby="covered">
+              <h2 id="covered">What the answers cover</h2>
+              <DataTable
+                caption="Coverage by platform"
+                columns={platforms.columns}
+                rows={platforms.rows}
+                view={coverage}
+                hidden={["stackless_share", "unsymbolized_share", "observed", "samples"]}
+              />
+            </section>
+            <Power />
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+function PlatformPicker(props: {
+  label: string;
+  names: readonly string[];
+  value: string;
+  onPick: (name: string) => void;
+}) {
+  const { names, value } = props;
+  return (
+    <label class="field">
+      <span>{props.label}</span>
+      <select value={value} onChange={(event) => props.onPick(event.currentTarget.value)}>
+        {value !== "" && !names.includes(value) ? <option value={value}>{clipped(value, 60)}</option> : null}
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {clipped(name, 60)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function compareQuestion(view: ViewSpec, base: string, fresh: string, limit: string): [string, string][] {
+  const sided = withParameters(address.value, {
+    base_where: sideWith("base_where", base),
+    new_where: sideWith("new_where", fresh),
+  });
+  return questionOf(sided, view.parameters, { limit, event: "" });
+}
+
+function ratioName(table: Table): string {
+  return clipped(table.event, 80);
+}
+
+export function forestRowOf(row: Row, label: string, ratio: string): ForestRow {
+  const number = (name: string): number | undefined => (typeof row[name] === "number" ? (row[name] as number) : undefined);
+  const verdict = String(row["verdict"] ?? "");
+  return {
+    key: label,
+    label: <span class="word">{clipped(label, 80)}</span>,
+    value: number("ratio_change"),
+    low: number("ratio_change_low"),
+    high: number("ratio_change_high"),
+    half: number("ratio_change_margin"),
+    kind: String(row["ratio_change_margin_kind"] ?? ""),
+    verdict,
+    tone: toneOf(verdict, isHigherBetter(ratio)),
+    weight: number("weight"),
+  };
+}
+
+function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: string }) {
+  const question = compareQuestion(view, base, fresh, valueOf(address.value, "limit") || MAX_JOBS);
+  const asked = useAnswer<Table>(view.name, question);
+  return (
+    <section class="panel answer" aria-label="Answer">
+      <Shown {...asked} placeholder={<div class="placeholder tall" />}>
+        {(table) => {
+          const { summary, actual, compared, leftOut } = comparedRows(table.rows);
+          const ratio = table.event;
+          const rows = compared.map((row) => forestRowOf(row, String(row["job"] ?? "") || "(none)", ratio));
+          const total = summary === undefined ? undefined : forestRowOf(summary, "all jobs", ratio);
+          const mixed = actual === undefined ? undefined : forestRowOf(actual, "all samples", ratio);
+          const scale = scaleOf([...rows, ...(total === undefined ? [] : [total])]);
+          return (
+            <>
+              <header>
+                <h2>
+                  {clipped(fresh, 60)} <span class="against">against {clipped(base, 60)}</span>
+                </h2>
+                <CopyMenu
+                  view={view}
+                  question={question}
+                  coverage={undefined}
+                  files={[
+                    {
+                      name: "platforms.csv",
+                      says: "these rows, with margins",
+                      make: () => new Blob([csvOf(table.columns, table.rows)], { type: "text/csv" }),
+                    },
+                  ]}
+                />
+              </header>
+              {total === undefined || total.value === undefined ? (
+                <div class="message empty">
+                  <strong>No job runs on both platforms with enough machines.</strong>
+                  <p>The list below says what each lacks. A longer time range or more machines per draw helps.</p>
+                </div>
+              ) : (
+                <div class="verdict-line">
+                  <p class={`big-figure tone-${total.tone}`}>
+                    {change(total.value, "share")}
+                    {total.half === undefined ? null : <small> {margin(total.half, "share")}</small>}
+                  </p>
+                  <div class="verdict-text">
+                    <p>
+                      <span class={`verdict tone-${total.tone}`}>{clipped(total.verdict, 80)}</span>{" "}
+                      <b>{ratioName(table)}</b>, mean over {plural(compared.length, "job")} by{" "}
+                      {summary!["job"] === "[by quota]" ? "CPU quota" : "what they use"}
+                    </p>
+                    <div class="one-strip">
+                      <Strip row={total} scale={scale} isLarge />
+                      <Axis scale={scale} />
+                    </div>
+                    {mixed === undefined || mixed.value === undefined ? null : (
+                      <p class="hint">
+                        All samples, whatever runs where: {change(mixed.value, "share")}
+                        {mixed.half === undefined ? "" : ` ${margin(mixed.half, "share")}`}. This moves with the mix of
+                        jobs too.
+                      </p>
+                    )}
+                  </div>
+                </div>
+              )}
+              <CoverageLine coverage={table.coverage} event="" />
+              <Notes notes={table.notes} />
+              {rows.length === 0 ? null : (
+                <>
+                  <h3 class="of-list">Job by job</h3>
+                  <Forest caption="Change by job, with margins" label="job" value="change" rows={rows} scale={scale} />
+                  <p class="after-table">
+                    <span>
+                      Dot: change; line: its 95 % confidence interval.{" "}
+                      {isHigherBetter(ratio) === undefined
+                        ? "Orange: higher, blue: lower"
+                        : "Blue: faster, orange: slower"}
+                      , grey: cannot tell.
+                    </span>
+                  </p>
+                </>
+              )}
+              {leftOut.length === 0 ? null : <LeftOut rows={leftOut} />}
+            </>
+          );
+        }}
+      </Shown>
+    </section>
+  );
+}
+
+function LeftOut({ rows }: { rows: readonly Row[] }) {
+  return (
+    <div class="left-out">
+      <h3>Left out: {plural(rows.length, "job")}</h3>
+      <ul>
+        {rows.map((row) => (
+          <li key={String(row["job"])}>
+            <b>{clipped(String(row["job"] ?? "") || "(none)", 80)}</b>{" "}
+            <span>{clipped(String(row["verdict"] ?? ""), 200)}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+// Each other platform against today's, by the mean over jobs.
+function Overview(props: {
+  view: ViewSpec;
+  base: string;
+  fresh: string;
+  others: readonly string[];
+  onPick: (name: string) => void;
+}) {
+  const { base, fresh, others } = props;
+  const [known, setKnown] = useState<ReadonlyMap<string, Row | string>>(new Map());
+  const key = `${base} ${JSON.stringify([...address.value.parameters])}`;
+  useEffect(() => setKnown(new Map()), [key]);
+  const rows = useMemo(
+    () =>
+      others.map((name): ForestRow => {
+        const found = known.get(name);
+        const label = (
+          <a
+            class="word"
+            {...linkTo(withParameters(address.value, { new_where: sideWith("new_where", name), base_where: sideWith("base_where", base) }))}
+          >
+            {clipped(name, 60)}
+          </a>
+        );
+        if (found === undefined || typeof found === "string") {
+          return {
+            key: name,
+            label,
+            value: undefined,
+            low: undefined,
+            high: undefined,
+            half: undefined,
+            verdict: found ?? "\u2026",
+            tone: "unknown",
+          };
+        }
+        return { ...forestRowOf(found, name, ""), label, tone: toneOf(String(found["verdict"] ?? ""), true) };
+      }),
+    [known, others.join()],
+  );
+  return (
+    <section class="panel platforms" aria-labelledby="platforms">
+      <h2 id="platforms">All platforms against {clipped(base, 60)}</h2>
+      {others.map((name) => (
+        <OnePlatform
+          key={`${key} ${name}`}
+          question={compareQuestion(props.view, base, name, "1")}
+          onKnown={(row) => setKnown((before) => new Map([...before, [name, row]]))}
+        />
+      ))}
+      <Forest
+        caption="Platforms, mean change over jobs"
+        label="platform"
+        value="change"
+        rows={rows.map((row) => ({ ...row, isCurrent: row.key === fresh }))}
+      />
+    </section>
+  );
+}
+
+function OnePlatform({
+  question,
+  onKnown,
+}: {
+  question: [string, string][];
+  onKnown: (row: Row | string) => void;
+}) {
+  const { answer } = useAnswer<Table>("compare", question);
+  useEffect(() => {
+    if (answer.state === "ready" && answer.value !== undefined)
+      onKnown(comparedRows(answer.value.rows).summary ?? "nothing to compare");
+    else if (answer.state === "failed" && answer.error !== undefined) onKnown(answer.error.message);
+  }, [answer.state, answer.value]);
+  return null;
+}

@@ -1,0 +1,242 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseAddress, formatAddress } from "../src/address.ts";
+import { comparedRows, platformIn } from "../src/compared.ts";
+import {
+  experimentFile,
+  parseExperimentFile,
+  parseRemembered,
+  progressOf,
+  remember,
+  stateOf,
+} from "../src/experiment.ts";
+import { assignmentsOf, flowsOf, pictureOf } from "../src/flows.ts";
+import { isHigherBetter, placeOn, scaleOf, toneOf } from "../src/intervals.ts";
+import { logTicks } from "../src/plot.ts";
+import { eventsOf, overallRatio, ratioColumns, ratioVerdicts } from "../src/ratios.ts";
+import { earlierBy, timeOf } from "../src/times.ts";
+
+const interval = (value: number, half: number) => ({ value, low: value - half, high: value + half });
+
+test("a scale has no change within, and round ticks around all values", () => {
+  const scale = scaleOf([interval(0.42, 0.02), interval(0.11, 0.03)]);
+  assert.ok(scale.from <= 0 && scale.to >= 0.44);
+  assert.ok(scale.ticks.includes(0));
+  assert.equal(placeOn(scale, scale.from), 0);
+  assert.equal(placeOn(scale, scale.to), 100);
+  const negative = scaleOf([interval(-0.2, 0.01)]);
+  assert.ok(negative.from <= -0.21 && negative.to >= 0);
+});
+
+test("one whisker of a job that nothing is known of does not press the others together", () => {
+  const scale = scaleOf([interval(0.1, 0.01), interval(0.12, 0.01), interval(0.11, 0.01), interval(0.1, 9)]);
+  assert.ok(scale.to < 1, String(scale.to));
+  assert.equal(placeOn(scale, 9.1), 100);
+});
+
+test("nothing, or one value without a margin, has a scale too", () => {
+  for (const intervals of [[], [{ value: undefined, low: undefined, high: undefined }], [interval(0, 0)]]) {
+    const scale = scaleOf(intervals);
+    assert.ok(scale.from < scale.to && scale.ticks.length > 1);
+  }
+});
+
+test("what is better depends on the ratio", () => {
+  assert.equal(isHigherBetter("ipc"), true);
+  assert.equal(isHigherBetter("instructions/cycles"), true);
+  assert.equal(isHigherBetter("cpi"), false);
+  assert.equal(isHigherBetter("LLC-load-misses/instructions"), false);
+  assert.equal(isHigherBetter("a/b"), undefined);
+  assert.equal(toneOf("higher", true), "better");
+  assert.equal(toneOf("higher", false), "worse");
+  assert.equal(toneOf("lower", undefined), "better");
+  assert.equal(toneOf("cannot tell", true), "unknown");
+  assert.equal(toneOf("better", true), "better");
+});
+
+test("rows of a comparison: the mean, the mix, jobs, and those left out with the reason", () => {
+  const rows = [
+    { job: "[by quota]", verdict: "higher" },
+    { job: "[actual mix]", verdict: "higher" },
+    { job: "a", verdict: "cannot tell" },
+    { job: "b", verdict: "not on the new side" },
+  ];
+  const { summary, actual, compared, leftOut } = comparedRows(rows);
+  assert.equal(summary, rows[0]);
+  assert.equal(actual, rows[1]);
+  assert.deepEqual(compared, [rows[2]]);
+  assert.deepEqual(leftOut, [rows[3]]);
+  assert.equal(platformIn(["job=a", "platform=AMD Zen 2"]), "AMD Zen 2");
+  assert.equal(platformIn(["platform!=x", "platform in a,b"]), undefined);
+});
+
+const PLATFORMS = [
+  { platform: "old", todays_capacity_used: 100, capacity_used: 40 },
+  { platform: "new", todays_capacity_used: 50, capacity_used: 80 },
+];
+const PLACED = [
+  { job: "web", platform: "new", cost: 1, load_share: 1 },
+  { job: "db", platform: "old", cost: 2, load_share: 1 },
+];
+const MOVES = [{ job: "web", from: "old", to: "new", load: 30, saving: 30, certain: "yes" }];
+
+test("a move takes its room along: what stays and what moves add up to the columns", () => {
+  const flows = flowsOf(PLATFORMS, PLACED, MOVES);
+  const web = flows.find(({ job }) => job === "web")!;
+  assert.deepEqual([web.before, web.after], [60, 30]);
+  const stays = flows.filter(({ job }) => job === "");
+  assert.deepEqual(
+    stays.map(({ from, before, after }) => [from, before, after]),
+    [
+      ["old", 40, 40],
+      ["new", 50, 50],
+    ],
+  );
+  const picture = pictureOf(PLATFORMS, flows, 0);
+  assert.equal(picture.height, 150);
+  const band = picture.bands.find(({ job }) => job === "web")!;
+  assert.deepEqual([band.y0, band.y1], [40, 40], "below what stays, on top of the new platform's own");
+});
+
+test("a job's load by platform, today and proposed", () => {
+  const [web, db] = assignmentsOf(
+    [
+      { job: "web", platform: "old", load: 30 },
+      { job: "web", platform: "new", load: 10 },
+      { job: "db", platform: "old", load: 5 },
+      { job: "idle", platform: "old", load: 0 },
+    ],
+    PLACED,
+  );
+  assert.deepEqual([web!.job, web!.today.get("old"), web!.planned.get("new"), web!.isMoved], ["web", 0.75, 1, true]);
+  assert.deepEqual([db!.job, db!.isMoved], ["db", false]);
+});
+
+const FILE = `# An experiment of Plimsoll (docs/wsmeter.md): plan, watch and report read this file.
+[experiment]
+name = "huge \\"pages\\""   # in reports
+feature = 'transparent huge pages'
+[arms]
+control = ["revision=41",
+  "cluster=a#b"]
+test = ["revision=42"]
+both = []
+[time]
+since = "2026-11-24T12:00:00Z"
+until = ""
+[target]
+ratio = "ipc"
+margin_percent = 2.5
+detect_percent = 0
+power_percent = 95
+min_instances = 4
+`;
+
+test("a definition file is read, and written again", () => {
+  const read = parseExperimentFile(FILE)!;
+  assert.deepEqual(read["name"], ['huge "pages"']);
+  assert.deepEqual(read["control"], ["revision=41", "cluster=a#b"]);
+  assert.deepEqual(read["test"], ["revision=42"]);
+  assert.deepEqual(read["margin"], ["2.5%"]);
+  assert.deepEqual([read["detect"], read["power"], read["ratio"], read["until"]], [[], [], [], []]);
+  const search = new URLSearchParams();
+  for (const [name, values] of Object.entries(read)) for (const value of values) search.append(name, value);
+  const written = experimentFile(parseAddress(`?page=experiments&${search}`));
+  assert.deepEqual(parseExperimentFile(written), read);
+  assert.equal(parseExperimentFile("control = [\"a=b\"]"), undefined);
+  assert.equal(parseExperimentFile("<html>"), undefined);
+});
+
+test("hostile names come back as they were", () => {
+  const name = 'a"b\\c\n\u0001</script>';
+  const at = parseAddress(`?${new URLSearchParams([["control", "a=1"], ["test", "a=2"], ["name", name]])}`);
+  assert.deepEqual(parseExperimentFile(experimentFile(at))!["name"], [name]);
+});
+
+test("an experiment runs until its time is over, or all that is wanted was observed", () => {
+  const now = Date.parse("2026-11-24T12:00:00Z");
+  const at = (text: string) => parseAddress(`?${text}`);
+  assert.equal(stateOf(at(""), now, false), "to be planned");
+  assert.equal(stateOf(at("since=2026-11-25T00:00:00Z"), now, false), "to be planned");
+  assert.equal(stateOf(at("since=1h"), now, false), "running");
+  assert.equal(stateOf(at("since=1h"), now, true), "ended");
+  assert.equal(stateOf(at("since=1h&until=1m"), now, false), "ended");
+  assert.deepEqual(
+    progressOf([
+      { wanted: 4, test: 9 },
+      { wanted: 6, test: 2 },
+    ]),
+    { there: 6, wanted: 10, isComplete: false },
+  );
+  assert.equal(progressOf([]).isComplete, false);
+});
+
+test("experiments of this browser: the newest first, each once, and nothing that is no address of this page", () => {
+  const one = (name: string) => ({ name, address: "?page=experiments" });
+  assert.deepEqual(
+    remember([one("a"), one("b")], one("b")).map(({ name }) => name),
+    ["b", "a"],
+  );
+  assert.deepEqual(parseRemembered('[{"name":"a","address":"javascript:1"},{"name":"b","address":"?x"},3]'), [
+    { name: "b", address: "?x" },
+  ]);
+  assert.deepEqual(parseRemembered("{"), []);
+});
+
+test("times so much earlier", () => {
+  assert.equal(earlierBy("", "1h"), "1h");
+  assert.equal(earlierBy("1h", "1d"), "90000s");
+  assert.equal(earlierBy("2026-11-24T12:00:00Z", "2h"), "2026-11-24T10:00:00Z");
+  assert.equal(earlierBy("soon", "1h"), undefined);
+  assert.equal(timeOf("15min", 1_000_000), 100_000);
+});
+
+const COLUMNS = [
+  "function",
+  "cycles",
+  "cycles_share",
+  "cycles_margin_kind",
+  "instructions",
+  "instructions_share",
+  "instructions_margin_kind",
+  "instructions/cycles",
+  "instructions/cycles_margin_kind",
+].map((name) => ({ name, unit: "" }));
+
+test("several events: their names, and ratios against that of all", () => {
+  assert.deepEqual(eventsOf(COLUMNS), ["cycles", "instructions"]);
+  assert.deepEqual(ratioColumns(COLUMNS), ["instructions/cycles"]);
+  const ratio = (name: string, low: number | null, high: number | null) => ({
+    function: name,
+    "instructions/cycles": 1,
+    "instructions/cycles_low": low,
+    "instructions/cycles_high": high,
+  });
+  const verdicts = ratioVerdicts(
+    [ratio("fast", 1.5, 1.7), ratio("slow", 0.4, 0.6), ratio("mean", 0.9, 1.2), ratio("rare", null, null)],
+    "instructions/cycles",
+    1,
+  );
+  assert.deepEqual([...verdicts.values()], ["more", "less", "chance", "unknown"]);
+  assert.equal(overallRatio([{ a: 3, b: 2 }, { a: 1, b: 2 }], "a", "b"), 1);
+  assert.equal(overallRatio([], "a", "b"), undefined);
+});
+
+test("what widths are of is in the address", () => {
+  const text = "?page=explore&compare_event=instructions&show=flame&sized=instructions";
+  assert.equal(parseAddress(text).sized, "instructions");
+  assert.equal(formatAddress(parseAddress(text)), text);
+});
+
+test("ticks of logarithmic axes are round and within", () => {
+  assert.deepEqual(logTicks(1, 1000, 4), [1, 10, 100, 1000]);
+  for (const [from, to] of [
+    [0.8, 1.3],
+    [0.001, 0.08],
+    [37, 5200],
+  ] as const) {
+    const ticks = logTicks(from, to, 4);
+    assert.ok(ticks.length >= 2 && ticks.length <= 7, String(ticks));
+    for (const tick of ticks) assert.ok(tick >= from * 0.99 && tick <= to * 1.01);
+  }
+});
