@@ -112,7 +112,7 @@ std::vector<ParameterSpec> plan_specs() {
 
 constexpr const char* kExperimentDetails =
     R"(An experiment is what its parameters say, as the file of `plimsoll experiment` does (docs/wsmeter.md): two arms, of the
-same time, and what is to be known in the end. The server keeps nothing of it.
+same time, and the margin wanted. The server keeps nothing of it.
 )";
 
 View experiment_plan_view() {
@@ -154,7 +154,7 @@ View experiment_progress_view() {
       .name = "experiment/progress",
       .command = "",
       .taken_by = "experiment",
-      .summary = "Show how much of an experiment's plan was observed, and not how it comes out",
+      .summary = "Show how much of an experiment's plan was observed, without its result",
       .details = kExperimentDetails,
       .parameters = joined({filter_specs(), arm_specs(true), goal_specs()}),
       .columns = {{"job", "", "Job, the largest weight first", kAlwaysShown},

@@ -43,7 +43,10 @@ class PageData : public ::testing::Environment {
       return data;
     }
     const std::string profiles = *folder_ / (kind + "-profiles");
-    EXPECT_EQ(run({"page_fleet", kind, profiles}).status, 0);
+    const bool is_hardware = kind == "hardware";
+    EXPECT_EQ(
+        run({is_hardware ? "page_hardware" : "page_fleet", is_hardware ? "profiles" : kind, profiles}).status,
+        0);
     std::vector<std::string> import{"plimsoll", "import", "--data", data};
     for (const auto& entry : std::filesystem::directory_iterator(profiles)) {
       import.push_back(entry.path());
@@ -104,6 +107,18 @@ TEST_F(Page, TheStartPageShowsTheFleetAndWhatChanged) {
   const TestServer server(PageData::of("profiles"));
   ASSERT_TRUE(server.becomes_ready());
   look("fleet", server);
+}
+
+TEST_F(Page, HardwarePlacementAndExperimentsShowWhatTheApiSays) {
+  const TestServer server(PageData::of("hardware"));
+  ASSERT_TRUE(server.becomes_ready());
+  look("decisions", server);
+}
+
+TEST_F(Page, SeveralEventsAndBothDirectionsOfADiff) {
+  const TestServer server(PageData::of("hardware"));
+  ASSERT_TRUE(server.becomes_ready());
+  look("events", server);
 }
 
 TEST_F(Page, EveryPageCanBeReadByEveryone) {

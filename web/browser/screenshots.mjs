@@ -26,6 +26,22 @@ const PAGES = [
   ["diff", "?page=diff&since=1h&earlier=1h", ".differential canvas", true],
   ["views", "?page=views&view=machines", ".one-view table", false],
 ];
+// Of the fleet whose hardware differs.
+const ARMS = "control=label%3Apages%3Dsmall&test=label%3Apages%3Dhuge&name=huge%20pages&margin=2%25";
+const HARDWARE_PAGES = [
+  [
+    "hardware",
+    "?page=hardware&since=4h&base_where=platform%3DIntel%20Skylake&new_where=platform%3DAMD%20Zen%203",
+    ".answer .forest",
+    true,
+  ],
+  ["placement", "?page=placement&since=4h", ".assignment", true],
+  ["experiments", `?page=experiments`, ".definition", true],
+  ["experiment-running", `?page=experiments&${ARMS}&since=70m&min_instances=40`, ".curve .marked", true],
+  ["experiment-ended", `?page=experiments&${ARMS}&since=70m&until=1s`, ".curve .marked", true],
+  ["explore-events", "?page=explore&since=4h&compare_event=instructions", ".answer table", false],
+  ["explore-ratio", "?page=explore&since=4h&compare_event=instructions&show=flame", ".flame canvas", false],
+];
 const FORMS = [
   ["light", { colorScheme: "light", viewport: { width: 1440, height: 900 } }],
   ["dark", { colorScheme: "dark", viewport: { width: 1440, height: 900 } }],
@@ -44,9 +60,13 @@ for (const [form, settings] of FORMS) {
     (message) => ["error", "warning"].includes(message.type()) && console.log(form, message.text()),
   );
   page.on("pageerror", (error) => console.log(form, error.message));
-  for (const [name, address, selector, isWhole] of PAGES) {
+  const all = [
+    ...PAGES.map((one) => [...one, server]),
+    ...HARDWARE_PAGES.map((one) => [...one, process.env.PLIMSOLL_HARDWARE_URL]),
+  ];
+  for (const [name, address, selector, isWhole, from] of all) {
     if (only !== "" && !`${name}-${form}`.includes(only)) continue;
-    await page.goto(`${server}/${address}`);
+    await page.goto(`${from}/${address}`);
     await page.waitForSelector(selector);
     await page.waitForFunction(() => !document.querySelector(".shown[aria-busy=true], .tiles.waits"));
     if (selector.includes("canvas"))

@@ -18,7 +18,12 @@ export function comparedRows(rows: readonly Row[]): ComparedRows {
   const actual = named("[actual mix]");
   const others = rows.filter((row) => row !== summary && row !== actual);
   const isCompared = (row: Row): boolean => JUDGED.has(String(row["verdict"] ?? ""));
-  return { summary, actual, compared: others.filter(isCompared), leftOut: others.filter((row) => !isCompared(row)) };
+  return {
+    summary,
+    actual,
+    compared: others.filter(isCompared),
+    leftOut: others.filter((row) => !isCompared(row)),
+  };
 }
 
 // Of filters that choose one platform.

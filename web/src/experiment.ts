@@ -13,7 +13,8 @@ export type Parameters = Readonly<Record<string, readonly string[]>>;
 function unquoted(text: string): string {
   if (text.startsWith("'")) return text.slice(1, -1);
   return text.slice(1, -1).replace(/\\(u[0-9a-fA-F]{4}|.)/g, (_, escape: string) => {
-    if (escape.startsWith("u") && escape.length === 5) return String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+    if (escape.startsWith("u") && escape.length === 5)
+      return String.fromCharCode(Number.parseInt(escape.slice(1), 16));
     return { n: "\n", t: "\t", r: "\r" }[escape] ?? escape;
   });
 }

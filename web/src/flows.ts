@@ -49,7 +49,9 @@ export function flowsOf(platforms: readonly Row[], placed: readonly Row[], moves
   });
   const stays: Flow[] = platforms.map((row) => {
     const platform = String(row["platform"] ?? "");
-    const leaving = flows.filter(({ from }) => from === platform).reduce((sum, { before }) => sum + before, 0);
+    const leaving = flows
+      .filter(({ from }) => from === platform)
+      .reduce((sum, { before }) => sum + before, 0);
     const coming = flows.filter(({ to }) => to === platform).reduce((sum, { after }) => sum + after, 0);
     return {
       job: "",
@@ -81,7 +83,12 @@ export function pictureOf(platforms: readonly Row[], flows: readonly Flow[], gap
   const today = starts("before", "from");
   const planned = starts("after", "to");
   const bands: Band[] = flows.map((flow) => ({ ...flow, y0: 0, y1: 0 }));
-  const stack = (end: "from" | "to", other: "from" | "to", side: "before" | "after", y: "y0" | "y1"): void => {
+  const stack = (
+    end: "from" | "to",
+    other: "from" | "to",
+    side: "before" | "after",
+    y: "y0" | "y1",
+  ): void => {
     const from = end === "from" ? today.at : planned.at;
     for (const [i, name] of names.entries()) {
       let at = from[i]!;
@@ -128,12 +135,15 @@ export function assignmentsOf(measured: readonly Row[], placed: readonly Row[]):
     const job = of(String(row["job"]));
     if (job.load > 0) job.today.set(String(row["platform"]), num(row, "load") / job.load);
   }
-  for (const row of placed) of(String(row["job"])).planned.set(String(row["platform"]), num(row, "load_share"));
+  for (const row of placed)
+    of(String(row["job"])).planned.set(String(row["platform"]), num(row, "load_share"));
   for (const job of jobs.values()) {
     const platforms = new Set([...job.today.keys(), ...job.planned.keys()]);
     job.isMoved = [...platforms].some(
       (name) => Math.abs((job.today.get(name) ?? 0) - (job.planned.get(name) ?? 0)) > 1e-6,
     );
   }
-  return [...jobs.values()].filter(({ load }) => load > 0).sort((a, b) => b.load - a.load || (a.job < b.job ? -1 : 1));
+  return [...jobs.values()]
+    .filter(({ load }) => load > 0)
+    .sort((a, b) => b.load - a.load || (a.job < b.job ? -1 : 1));
 }

@@ -91,6 +91,8 @@ function magnitude(value: number, unit: string): string {
     case "":
       return plain(value);
     default:
+      // Large ones are rates of some kind: "cycles/s" says which.
+      if (Math.abs(value) >= 1e4) return `${plain(value)}${unit.endsWith("/s") ? ` ${unit}` : ""}`;
       return `${Number.isInteger(value) ? whole(value) : digits(value, 4)}`;
   }
 }

@@ -48,7 +48,9 @@ function linkToPage(page: PageName) {
   const kept = new Map([...address.value.parameters].filter(([name]) => SHARED.includes(name)));
   // Who comes from the start page has seen the last hour there.
   const since =
-    address.value.page === "fleet" && !kept.has("since") && !ASKS_ITSELF.includes(page) ? { since: "1h" } : {};
+    address.value.page === "fleet" && !kept.has("since") && !ASKS_ITSELF.includes(page)
+      ? { since: "1h" }
+      : {};
   return linkTo(
     withParameters(
       {

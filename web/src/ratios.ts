@@ -5,7 +5,9 @@ import type { Verdict } from "./flame/draw.ts";
 // "instructions/cycles": columns of the ratios to the first event, in their order.
 export function ratioColumns(columns: readonly Column[]): string[] {
   const names = new Set(columns.map(({ name }) => name));
-  return columns.map(({ name }) => name).filter((name) => name.includes("/") && names.has(`${name}_margin_kind`));
+  return columns
+    .map(({ name }) => name)
+    .filter((name) => name.includes("/") && names.has(`${name}_margin_kind`));
 }
 
 // The events that have columns, the first one first: "cycles" and "instructions" of "instructions/cycles". Names of events may have a "/".
@@ -14,7 +16,11 @@ export function eventsOf(columns: readonly Column[]): string[] {
   return names.filter((name) => names.includes(`${name}_share`) && name !== "self" && name !== "total");
 }
 
-export function overallRatio(rows: readonly Row[], numerator: string, denominator: string): number | undefined {
+export function overallRatio(
+  rows: readonly Row[],
+  numerator: string,
+  denominator: string,
+): number | undefined {
   let above = 0;
   let below = 0;
   for (const row of rows) {

@@ -108,7 +108,10 @@ test("a job's load by platform, today and proposed", () => {
     ],
     PLACED,
   );
-  assert.deepEqual([web!.job, web!.today.get("old"), web!.planned.get("new"), web!.isMoved], ["web", 0.75, 1, true]);
+  assert.deepEqual(
+    [web!.job, web!.today.get("old"), web!.planned.get("new"), web!.isMoved],
+    ["web", 0.75, 1, true],
+  );
   assert.deepEqual([db!.job, db!.isMoved], ["db", false]);
 });
 
@@ -143,13 +146,19 @@ test("a definition file is read, and written again", () => {
   for (const [name, values] of Object.entries(read)) for (const value of values) search.append(name, value);
   const written = experimentFile(parseAddress(`?page=experiments&${search}`));
   assert.deepEqual(parseExperimentFile(written), read);
-  assert.equal(parseExperimentFile("control = [\"a=b\"]"), undefined);
+  assert.equal(parseExperimentFile('control = ["a=b"]'), undefined);
   assert.equal(parseExperimentFile("<html>"), undefined);
 });
 
 test("hostile names come back as they were", () => {
   const name = 'a"b\\c\n\u0001</script>';
-  const at = parseAddress(`?${new URLSearchParams([["control", "a=1"], ["test", "a=2"], ["name", name]])}`);
+  const at = parseAddress(
+    `?${new URLSearchParams([
+      ["control", "a=1"],
+      ["test", "a=2"],
+      ["name", name],
+    ])}`,
+  );
   assert.deepEqual(parseExperimentFile(experimentFile(at))!["name"], [name]);
 });
 
@@ -218,7 +227,17 @@ test("several events: their names, and ratios against that of all", () => {
     1,
   );
   assert.deepEqual([...verdicts.values()], ["more", "less", "chance", "unknown"]);
-  assert.equal(overallRatio([{ a: 3, b: 2 }, { a: 1, b: 2 }], "a", "b"), 1);
+  assert.equal(
+    overallRatio(
+      [
+        { a: 3, b: 2 },
+        { a: 1, b: 2 },
+      ],
+      "a",
+      "b",
+    ),
+    1,
+  );
   assert.equal(overallRatio([], "a", "b"), undefined);
 });
 

@@ -103,9 +103,8 @@ Status observe_early_shares(const AskedExperiment& asked, const Snapshot& snapsh
 
 std::unexpected<Error> fail_running(const Result<Progress>& progress) {
   return with_hint(
-      fail(ErrorCode::kUnavailable, "the experiment is running: {}",
-           progress ? progress->table.notes.front()
-                    : "how far it is cannot be told: " + progress.error().text()),
+      fail(ErrorCode::kConflict, "the experiment is running: {}",
+           progress ? progress->table.notes.front() : "its progress is unknown: " + progress.error().text()),
       "its result is shown when all wanted instances were observed, or when the time given as until has "
       "passed: stopping early, when the result looks good, finds changes that do not exist");
 }

@@ -25,7 +25,7 @@ Result<Table> asked_experiment_progress(const AskedExperiment& asked, const Snap
 // The first row, job "(all)", is the metric, the others are the jobs, the largest weights first, then those left out:
 //   job, weight, change with change_margin, change_low, change_high, verdict (better, worse, cannot tell, left out), control, test (instances
 //   observed), reason (why it is left out)
-// Notes: the verdict, what it stands on, then warnings. kUnavailable as long as the experiment runs: neither has its time ended, nor are
+// Notes: the verdict, what it stands on, then warnings. kConflict as long as the experiment runs: neither has its time ended, nor are
 // all instances there that are wanted. Observes each arm twice.
 Result<Table> asked_experiment_result(const AskedExperiment& asked, const Snapshot& snapshot,
                                       const LiveFleet& fleet);

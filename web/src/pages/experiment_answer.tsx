@@ -33,8 +33,8 @@ export function ExperimentAnswer() {
     <>
       {!hasBegun ? (
         <p class="state-line">
-          <span class="verdict tone-unknown">to be planned</span> Roll the feature out to so many instances, then set
-          since to that time.
+          <span class="verdict tone-unknown">to be planned</span> Roll the feature out to so many instances,
+          then set since to that time.
         </p>
       ) : null}
       {state === "ended" && result !== undefined ? <Result /> : null}
@@ -58,8 +58,9 @@ function Progress({ table, isRunning }: { table: Table; isRunning: boolean }) {
     <>
       {isRunning ? (
         <p class="state-line">
-          <span class="verdict tone-running">running</span> Its effect is shown when all wanted instances were observed, or
-          when its time is over: looking early, and stopping when it looks good, finds changes that do not exist.
+          <span class="verdict tone-running">running</span> Its effect is shown when all wanted instances were
+          observed, or when its time is over: looking early, and stopping when it looks good, finds changes
+          that do not exist.
         </p>
       ) : null}
       <div class="progress-line">
@@ -126,7 +127,8 @@ function Progress({ table, isRunning }: { table: Table; isRunning: boolean }) {
 }
 
 function forestRowOf(row: Row): ForestRow {
-  const number = (name: string): number | undefined => (typeof row[name] === "number" ? (row[name] as number) : undefined);
+  const number = (name: string): number | undefined =>
+    typeof row[name] === "number" ? (row[name] as number) : undefined;
   const verdict = String(row["verdict"] ?? "");
   const job = String(row["job"] ?? "");
   return {
@@ -180,12 +182,13 @@ function Result() {
                 </p>
                 <div class="verdict-text">
                   <p>
-                    <span class={`verdict tone-${total.tone}`}>{clipped(total.verdict, 40)}</span> <b>{says}</b>{" "}
+                    <span class={`verdict tone-${total.tone}`}>{clipped(total.verdict, 40)}</span>{" "}
+                    <b>{says}</b>{" "}
                     {total.tone === "unknown" ? (
                       <>
                         The interval holds no change.{" "}
-                        <a {...linkTo(withParameters(address.value, { until: undefined }))}>Let it run on</a>, with more
-                        instances, for a narrower margin.
+                        <a {...linkTo(withParameters(address.value, { until: undefined }))}>Let it run on</a>,
+                        with more instances, for a narrower margin.
                       </>
                     ) : (
                       "The whole interval is on one side of no change."
@@ -199,7 +202,13 @@ function Result() {
               </div>
               <Notes notes={table.notes.slice(1)} />
               <h3 class="of-list">Job by job</h3>
-              <Forest caption="Change by job, with margins" label="job" value="change" rows={jobs} scale={scale} />
+              <Forest
+                caption="Change by job, with margins"
+                label="job"
+                value="change"
+                rows={jobs}
+                scale={scale}
+              />
               {leftOut.length === 0 ? null : (
                 <div class="left-out">
                   <h3>Left out: {plural(leftOut.length, "job")}</h3>
@@ -230,7 +239,8 @@ function Plan() {
     <section class="panel" aria-labelledby="plan">
       <h2 id="plan">Plan</h2>
       <p class="hint">
-        By what the arm without the feature did before the test: how many instances of each job must have the feature.
+        By what the arm without the feature did before the test: how many instances of each job must have the
+        feature.
       </p>
       <Shown {...plan} placeholder={<div class="placeholder tall" />}>
         {(table) => (
@@ -300,7 +310,11 @@ function TopCoverage({ table }: { table: Table }) {
   return (
     <Curve
       label={`Share of all CPU quotas of the heaviest jobs: ${points.map(([count, part]) => `${count} ${percentText(part)}`).join("; ")}`}
-      x={{ name: "jobs, the heaviest first", text: (value) => String(Math.round(value)), isLogarithmic: false }}
+      x={{
+        name: "jobs, the heaviest first",
+        text: (value) => String(Math.round(value)),
+        isLogarithmic: false,
+      }}
       y={{ name: "share of all CPU quotas", text: percentText, isLogarithmic: false }}
       points={[[0, 0], ...points]}
       marked={enough}

@@ -5,7 +5,14 @@ import { viewNamed } from "../api.ts";
 import type { Address } from "../address.ts";
 import { formatAddress, parseAddress, questionOf, valueOf, valuesOf, withParameters } from "../address.ts";
 import type { Remembered } from "../experiment.ts";
-import { experimentFile, FEATURE, NAME, parseExperimentFile, parseRemembered, remember } from "../experiment.ts";
+import {
+  experimentFile,
+  FEATURE,
+  NAME,
+  parseExperimentFile,
+  parseRemembered,
+  remember,
+} from "../experiment.ts";
 import { clipped } from "../format.ts";
 import type { Parameter } from "../share.ts";
 import { address, go, linkTo } from "../state.ts";
@@ -57,15 +64,17 @@ function List({ view }: { view: ViewSpec }) {
   const file = useRef<HTMLInputElement>(null);
   const open = (text: string): void => {
     const read = parseExperimentFile(text);
-    if (read === undefined) setWrong("This is no definition of an experiment: it has no [arms] with control and test.");
+    if (read === undefined)
+      setWrong("This is no definition of an experiment: it has no [arms] with control and test.");
     else go(withParameters({ ...address.value, ...EMPTY, parameters: new Map() }, read));
   };
   return (
     <>
       <h1>Experiments</h1>
       <p class="hint wide-hint">
-        Is a feature worth it? Some instances get it, others do not, both are measured at the same time, and the result is
-        one number for the fleet. An experiment is its definition: a link, or a file kept with the feature's source.
+        Is a feature worth it? Some instances get it, others do not, both are measured at the same time, and
+        the result is one number for the fleet. An experiment is its definition: a link, or a file kept with
+        the feature's source.
       </p>
       <div class="halves experiments">
         <section class="panel" aria-labelledby="list">
@@ -94,8 +103,8 @@ function List({ view }: { view: ViewSpec }) {
           )}
           {list.length === 0 ? (
             <p class="hint">
-              None yet. Open a file of <code>plimsoll experiment define</code>, follow a link that somebody sent, or define
-              one here.
+              None yet. Open a file of <code>plimsoll experiment define</code>, follow a link that somebody
+              sent, or define one here.
             </p>
           ) : (
             <ul class="experiment-list">
@@ -167,7 +176,10 @@ function Definition({ view }: { view: ViewSpec }) {
         }
         const lacks = ["control", "test"].find((name) => (changes[name] ?? []).join("") === "");
         if (lacks === undefined) go(withParameters({ ...address.value, ...EMPTY }, changes));
-        else setMissing(`Give a filter for the ${lacks} arm, such as revision=${lacks === "control" ? 41 : 42}.`);
+        else
+          setMissing(
+            `Give a filter for the ${lacks} arm, such as revision=${lacks === "control" ? 41 : 42}.`,
+          );
       }}
     >
       {[...TITLES, ...first].map((parameter) => (

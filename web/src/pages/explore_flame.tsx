@@ -154,7 +154,8 @@ function SizedBy({ events, shown }: { events: readonly string[]; shown: string }
 function RatioLegend({ ratio, overall }: { ratio: string; overall: number | undefined }) {
   return (
     <p class="flame-legend">
-      {clipped(ratio, 60)} of the function itself, against {overall === undefined ? "that of all" : `${quantity(overall, "")} of all`}:
+      {clipped(ratio, 60)} of the function itself, against{" "}
+      {overall === undefined ? "that of all" : `${quantity(overall, "")} of all`}:
       <span class="sample more" aria-hidden="true" /> higher
       <span class="sample less" aria-hidden="true" /> lower
       <span class="sample chance" aria-hidden="true" /> may be the same

@@ -25,12 +25,19 @@ export function useRatioColours(): RatioColours {
   // Every row is of one platform: its sums are those of all.
   const all = useAnswer<Table>(
     "top",
-    isAsked ? questionOf(address.value, view.parameters, { by: "platform", limit: "1000", ratio: "" }) : undefined,
+    isAsked
+      ? questionOf(address.value, view.parameters, { by: "platform", limit: "1000", ratio: "" })
+      : undefined,
   ).answer.value;
   const ratios = useMemo(() => (all === undefined ? [] : ratioColumns(all.columns)), [all]);
   const events = useMemo(() => (all === undefined ? [] : eventsOf(all.columns)), [all]);
   const colour = address.value.colour;
-  const chosen = !isAsked || colour === "binary" || colour === "function" ? "" : ratios.includes(colour) ? colour : (ratios[0] ?? "");
+  const chosen =
+    !isAsked || colour === "binary" || colour === "function"
+      ? ""
+      : ratios.includes(colour)
+        ? colour
+        : (ratios[0] ?? "");
   const functions = useAnswer<Table>(
     "top",
     isAsked && chosen !== ""
@@ -38,7 +45,8 @@ export function useRatioColours(): RatioColours {
       : undefined,
   ).answer.value;
   return useMemo(() => {
-    if (!isAsked || all === undefined) return { events: [], ratios: [], chosen: "", overall: undefined, verdicts: undefined };
+    if (!isAsked || all === undefined)
+      return { events: [], ratios: [], chosen: "", overall: undefined, verdicts: undefined };
     const denominator = events[0] ?? "";
     const overall = overallRatio(all.rows, chosen.slice(0, -denominator.length - 1), denominator);
     const verdicts =

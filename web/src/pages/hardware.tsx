@@ -67,8 +67,18 @@ function Compared({ view, platforms, coverage }: { view: ViewSpec; platforms: Ta
       <section class="question" aria-label="Question">
         <div class="row">
           <TimeRange />
-          <PlatformPicker label="Today's platform" names={names} value={base} onPick={(one) => choose({ base: one })} />
-          <PlatformPicker label="Against" names={names} value={fresh} onPick={(one) => choose({ fresh: one })} />
+          <PlatformPicker
+            label="Today's platform"
+            names={names}
+            value={base}
+            onPick={(one) => choose({ base: one })}
+          />
+          <PlatformPicker
+            label="Against"
+            names={names}
+            value={fresh}
+            onPick={(one) => choose({ fresh: one })}
+          />
           <TextField parameter={view.parameters.find(({ name }) => name === "ratio")} label="Performance" />
         </div>
         <Filters view={view} without={["base_where", "new_where"]} />
@@ -76,14 +86,18 @@ function Compared({ view, platforms, coverage }: { view: ViewSpec; platforms: Ta
       {base === "" || fresh === "" ? (
         <div class="message empty">
           <strong>
-            {names.length === 0 ? "No platform has profiles at this time." : `All profiles are of one platform: ${clipped(names[0]!, 80)}.`}
+            {names.length === 0
+              ? "No platform has profiles at this time."
+              : `All profiles are of one platform: ${clipped(names[0]!, 80)}.`}
           </strong>
           <p>
-            A comparison needs machines of two platforms with the events of the ratio. Choose a longer time, or start
-            plimsolld on a machine of the other platform.
+            A comparison needs machines of two platforms with the events of the ratio. Choose a longer time,
+            or start plimsolld on a machine of the other platform.
           </p>
           <p class="actions">
-            <a {...linkTo(withParameters(address.value, { since: undefined, until: undefined }))}>Show all times</a>
+            <a {...linkTo(withParameters(address.value, { since: undefined, until: undefined }))}>
+              Show all times
+            </a>
           </p>
         </div>
       ) : base === fresh ? (
@@ -157,7 +171,8 @@ function ratioName(table: Table): string {
 }
 
 export function forestRowOf(row: Row, label: string, ratio: string): ForestRow {
-  const number = (name: string): number | undefined => (typeof row[name] === "number" ? (row[name] as number) : undefined);
+  const number = (name: string): number | undefined =>
+    typeof row[name] === "number" ? (row[name] as number) : undefined;
   const verdict = String(row["verdict"] ?? "");
   return {
     key: label,
@@ -208,7 +223,9 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
               {total === undefined || total.value === undefined ? (
                 <div class="message empty">
                   <strong>No job runs on both platforms with enough machines.</strong>
-                  <p>The list below says what each lacks. A longer time range or more machines per draw helps.</p>
+                  <p>
+                    The list below says what each lacks. A longer time range or more machines per draw helps.
+                  </p>
                 </div>
               ) : (
                 <div class="verdict-line">
@@ -229,8 +246,8 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
                     {mixed === undefined || mixed.value === undefined ? null : (
                       <p class="hint">
                         All samples, whatever runs where: {change(mixed.value, "share")}
-                        {mixed.half === undefined ? "" : ` ${margin(mixed.half, "share")}`}. This moves with the mix of
-                        jobs too.
+                        {mixed.half === undefined ? "" : ` ${margin(mixed.half, "share")}`}. This moves with
+                        the mix of jobs too.
                       </p>
                     )}
                   </div>
@@ -241,7 +258,13 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
               {rows.length === 0 ? null : (
                 <>
                   <h3 class="of-list">Job by job</h3>
-                  <Forest caption="Change by job, with margins" label="job" value="change" rows={rows} scale={scale} />
+                  <Forest
+                    caption="Change by job, with margins"
+                    label="job"
+                    value="change"
+                    rows={rows}
+                    scale={scale}
+                  />
                   <p class="after-table">
                     <span>
                       Dot: change; line: its 95 % confidence interval.{" "}
@@ -297,7 +320,12 @@ function Overview(props: {
         const label = (
           <a
             class="word"
-            {...linkTo(withParameters(address.value, { new_where: sideWith("new_where", name), base_where: sideWith("base_where", base) }))}
+            {...linkTo(
+              withParameters(address.value, {
+                new_where: sideWith("new_where", name),
+                base_where: sideWith("base_where", base),
+              }),
+            )}
           >
             {clipped(name, 60)}
           </a>

@@ -12,8 +12,15 @@ export function Power() {
   const times = (["since", "until"] as const)
     .map((name): [string, string] => [name, valueOf(address.value, name)])
     .filter(([, value]) => value !== "");
-  const events = useAnswer<Table>("values", [["of", "event"], ["match", "energy-"], ...times, ["limit", "20"]]);
-  const names = (events.answer.value?.rows ?? []).map(({ value }) => String(value)).filter((name) => name.startsWith("energy-"));
+  const events = useAnswer<Table>("values", [
+    ["of", "event"],
+    ["match", "energy-"],
+    ...times,
+    ["limit", "20"],
+  ]);
+  const names = (events.answer.value?.rows ?? [])
+    .map(({ value }) => String(value))
+    .filter((name) => name.startsWith("energy-"));
   const energy = names.includes("energy-pkg") ? "energy-pkg" : names[0];
   const view = viewNamed("top");
   const question =
@@ -31,8 +38,8 @@ export function Power() {
       <h2 id="power">Energy</h2>
       {events.answer.value !== undefined && energy === undefined ? (
         <p class="hint">
-          No machine reports energy at this time. <code>plimsolld probe</code> says whether a machine has counters for it
-          (RAPL), and why not.
+          No machine reports energy at this time. <code>plimsolld probe</code> says whether a machine has
+          counters for it (RAPL), and why not.
         </p>
       ) : question === undefined ? (
         <div class="placeholder" />
@@ -41,11 +48,14 @@ export function Power() {
           {(table) => (
             <>
               <p class="hint">
-                {clipped(table.event, 60)}: energy of the whole machine for each instruction, by platform. Less is better.
+                {clipped(table.event, 60)}: energy of the whole machine for each instruction, by platform.
+                Less is better.
               </p>
               <Notes notes={table.notes} />
               {table.rows.length === 0 ? (
-                <p class="hint">No machine counted both. Choose a longer time, or collect instructions too.</p>
+                <p class="hint">
+                  No machine counted both. Choose a longer time, or collect instructions too.
+                </p>
               ) : (
                 <DataTable
                   caption="Energy by platform"

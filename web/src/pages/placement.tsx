@@ -161,19 +161,22 @@ function Headline(props: {
         <div class="verdict-text">
           {allMoves === 0 ? (
             <p>
-              <b>Today's placement is the best one</b> in the room that there is. More headroom, or more room on one
-              platform below, may change that.
+              <b>Today's placement is the best one</b> in the room that there is. More headroom, or more room
+              on one platform below, may change that.
             </p>
           ) : (
             <>
               <p>
-                of what the fleet takes today: <b>{saving === undefined ? "unknown" : quantity(saving, unit)}</b>
+                of what the fleet takes today:{" "}
+                <b>{saving === undefined ? "unknown" : quantity(saving, unit)}</b>
                 {half === undefined ? " (margin unknown)" : ` ${margin(half, unit)}`}, without a machine more.
               </p>
               <p>
                 {plural(allMoves, "move")}:{" "}
                 <span class="verdict tone-better">{plural(certainMoves, "certain", "certain")}</span>{" "}
-                <span class="verdict tone-unknown">{plural(allMoves - certainMoves, "not certain", "not certain")}</span>
+                <span class="verdict tone-unknown">
+                  {plural(allMoves - certainMoves, "not certain", "not certain")}
+                </span>
                 . The certain ones alone save {quantity(certainSaving, unit)}.
               </p>
               {isReal || half === undefined ? null : (
@@ -258,8 +261,8 @@ function Moves({ table, view }: { table: Table; view: ViewSpec }) {
         cell={certainCell}
       />
       <p class="after-table">
-        A move is certain where it holds with both costs at the unfavourable ends of their margins. One that only makes
-        room for another costs something itself.
+        A move is certain where it holds with both costs at the unfavourable ends of their margins. One that
+        only makes room for another costs something itself.
       </p>
     </>
   );

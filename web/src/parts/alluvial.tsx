@@ -38,7 +38,13 @@ export function Alluvial({ picture, unit, label }: { picture: Picture; unit: str
       ) : (
         <svg width={width} height={height} role="img" aria-label={label}>
           <defs>
-            <pattern id="uncertain" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <pattern
+              id="uncertain"
+              width="7"
+              height="7"
+              patternUnits="userSpaceOnUse"
+              patternTransform="rotate(45)"
+            >
               <rect class="ground" width="7" height="7" />
               <line class="hatch" x1="0" y1="0" x2="0" y2="7" />
             </pattern>

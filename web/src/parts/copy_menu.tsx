@@ -58,7 +58,16 @@ export function CopyMenu({
     return new URL(formatAddress({ ...fixed, zoom: address.value.zoom }), base()).href;
   };
   const texts: [string, string, () => string][] = [
-    ["Command line", "plimsoll \u2026", () => commandLine(view.command, server, question, view.parameters)],
+    // A view that another command takes has no command line of its own.
+    ...(view.command === ""
+      ? []
+      : [
+          [
+            "Command line",
+            "plimsoll \u2026",
+            () => commandLine(view.command, server, question, view.parameters),
+          ] as [string, string, () => string],
+        ]),
     ["API call", "curl \u2026", () => curl(apiAddress(base(), view.name, question), token.value !== "")],
     ["Link to this page", "relative times move on", () => location.href],
   ];

@@ -35,8 +35,14 @@ export function Curve(props: {
     return least === largest ? [least / 2, largest * 2] : [least, largest];
   };
   const inner = Math.max(1, width - LEFT - RIGHT);
-  const [x0, x1] = range(x, seen.map(([a]) => a));
-  const [y0, y1] = range(y, seen.map(([, b]) => b));
+  const [x0, x1] = range(
+    x,
+    seen.map(([a]) => a),
+  );
+  const [y0, y1] = range(
+    y,
+    seen.map(([, b]) => b),
+  );
   const part = (axis: Axis, value: number, from: number, to: number): number =>
     axis.isLogarithmic ? Math.log(value / from) / Math.log(to / from) : (value - from) / (to - from || 1);
   const xOf = (value: number): number => LEFT + inner * part(x, value, x0, x1);
