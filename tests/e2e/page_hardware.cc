@@ -1,6 +1,6 @@
 // page_hardware profiles FOLDER | register ADDRESS: a made-up fleet whose hardware differs, for the tests and pictures of the web page.
 //
-// 24 machines of three platforms with cycles, instructions and energy over two hours. Jobs gain differently by a newer platform, one runs on one
+// 48 machines of three platforms with cycles, instructions and energy over two hours. Jobs gain differently by a newer platform, one runs on one
 // platform alone; since an hour ago half of the machines have huge pages (the label "pages"), by which two jobs are faster.
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@
 namespace plimsoll::testing {
 namespace {
 
-constexpr int kMachines = 24;
+constexpr int kMachines = 48;
 constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
 constexpr int64_t kStepNs = 10 * kMinuteNs;
 constexpr int kSteps = 12;
@@ -38,7 +38,7 @@ constexpr std::array kWatts{410.0, 330.0, 290.0};
 
 struct Job {
   std::string_view name;
-  double cycles;                              // G a minute and instance
+  double cycles;                              // G in ten minutes, of an instance
   std::array<double, kPlatforms.size()> ipc;  // 0: it does not run there
   double gain;                                // by huge pages
   int every;                                  // a machine of so many runs it
@@ -63,7 +63,7 @@ constexpr Job kJobs[] = {
      "main;rpc::Server::Serve;ads::Auction::Run;ads::Model::Predict"},
     {"storage", 410, {0.64, 0.63, 0.65}, 1.0, 2, 10, "main;storage::Compactor::Run;storage::Table::Merge"},
     {"mail", 240, {0.91, 0.97, 1.18}, 1.0, 2, 6, "main;rpc::Server::Serve;mail::Index::Lookup"},
-    {"video", 380, {1.60, 1.92, 2.05}, 1.0, 2, 8, "main;video::Encoder::Run;video::Dct::Transform"},
+    {"video", 380, {1.60, 1.92, 2.05}, 1.0, 4, 8, "main;video::Encoder::Run;video::Dct::Transform"},
     {"gateway", 90, {1.05, 0.94, 1.12}, 1.0, 1, 4, "main;gateway::Loop::Run;http::Parser::Feed"},
     {"batch", 160, {0.77, 0.0, 0.0}, 1.0, 2, 4, "main;batch::Worker::Run;batch::Map::Reduce"},
 };
@@ -115,7 +115,7 @@ std::string stacks_of(int machine, int step, std::mt19937_64& random) {
     }
   }
   return stacks + fmt::format("process=machine thread=machine event=energy-pkg [machine] {:.0f}\n",
-                              kWatts.at(platform_of(machine)) * 60 * std::exp(kTimeNoise * normal(random)));
+                              kWatts.at(platform_of(machine)) * 600 * std::exp(kTimeNoise * normal(random)));
 }
 
 void write_fleet(const std::string& folder) {
@@ -127,8 +127,8 @@ void write_fleet(const std::string& folder) {
       wire::RawProfile profile =
           make_profile({.seed = seed++,
                         .machine = fmt::format("h{:02}", machine),
-                        .from_ns = now_ns - (kSteps - step) * kStepNs + kMinuteNs,
-                        .length_ns = kMinuteNs,
+                        .from_ns = now_ns - (kSteps - step) * kStepNs,
+                        .length_ns = kStepNs - kNsPerSecond,
                         .events = {{"cycles", kHitCycles},
                                    {"instructions", kHitCycles},
                                    {"energy-pkg", 1e6, wire::MICROJOULES}},

@@ -31,6 +31,7 @@ const minuteBefore = new Date(Date.parse(enabled) - 60_000).toISOString().replac
 const ARMS = [
   ["control", "label:pages=small"],
   ["test", "label:pages=huge"],
+  ["where", "platform=AMD Zen 2"],
   ["since", minuteBefore],
 ];
 const GOAL = [
@@ -103,8 +104,8 @@ test("hardware: by keyboard to another platform, and back", () =>
   within(HARDWARE, {}, async (page) => {
     await page.waitForSelector(".answer .forest");
     const before = await page.locator(".answer .big-figure").innerText();
-    await page.getByLabel("Against").focus();
-    await page.getByLabel("Against").selectOption("AMD Zen 2");
+    await page.getByLabel("Compare with").focus();
+    await page.getByLabel("Compare with").selectOption("AMD Zen 2");
     await page.waitForFunction(() => document.querySelector(".answer h2")?.textContent.includes("AMD Zen 2"));
     assert.deepEqual(parametersOf(page).getAll("new_where"), ["platform=AMD Zen 2"]);
     await page.goBack();
@@ -197,7 +198,7 @@ test("experiments: the plan has the API's numbers, and its point on the curve", 
     await page.waitForSelector("[aria-label='Instances to observe by job'] table");
     await page.waitForSelector(".curve .marked");
     await settled(page);
-    const asked = [ARMS[0], ARMS[2], ...GOAL];
+    const asked = [ARMS[0], ...ARMS.slice(2), ...GOAL];
     const plan = await api("experiment/plan", asked);
     const shown = await cellsOf(page, "[aria-label='Instances to observe by job'] table");
     assert.deepEqual(
@@ -269,7 +270,7 @@ test("experiments: one that has ended shows the API's verdict, change and margin
 
 test("experiments: a definition file is opened and written", () =>
   within("?page=experiments", {}, async (page) => {
-    const text = `[experiment]\nname = "from a file"\n[arms]\ncontrol = ["${ARMS[0][1]}"]\ntest = ["${ARMS[1][1]}"]\n[time]\nsince = "${minuteBefore}"\n[target]\nmargin_percent = 3\n`;
+    const text = `[experiment]\nname = "from a file"\n[arms]\ncontrol = ["${ARMS[0][1]}"]\ntest = ["${ARMS[1][1]}"]\nboth = ["${ARMS[2][1]}"]\n[time]\nsince = "${minuteBefore}"\n[target]\nmargin_percent = 3\n`;
     const file = (content) => ({ name: "pages.toml", mimeType: "text/plain", buffer: Buffer.from(content) });
     await page.locator("input[type=file]").setInputFiles(file("[arms]\n"));
     await page.getByText("This is no definition of an experiment").waitFor();

@@ -14,7 +14,7 @@ const EXPLORE = `?page=explore&${new URLSearchParams(BESIDE)}`;
 test("an event is put beside the first one: a column for each, and their ratio with its margin", () =>
   within("?page=explore&since=4h", {}, async (page) => {
     await page.waitForSelector(".answer table");
-    await page.locator(".beside option[value=instructions]").waitFor({ state: "attached" });
+    await page.locator(".beside option").filter({ hasText: "instructions" }).waitFor({ state: "attached" });
     await page.getByLabel("Add an event beside it").selectOption("instructions");
     await page.locator(".answer th").filter({ hasText: "instructions/cycles" }).waitFor();
     await settled(page);

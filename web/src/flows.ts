@@ -19,14 +19,13 @@ export interface Column {
   platform: string;
   today: number;
   planned: number;
-  y0: number; // where it begins
-  y1: number;
+  y: number; // where it begins, on both sides
 }
 
 export interface Picture {
   columns: Column[];
   bands: Band[];
-  height: number; // of the larger side, with the gaps
+  height: number; // with the gaps
 }
 
 const num = (row: Row, name: string): number => (typeof row[name] === "number" ? (row[name] as number) : 0);
@@ -65,52 +64,57 @@ export function flowsOf(platforms: readonly Row[], placed: readonly Row[], moves
   return [...stays, ...flows];
 }
 
-// `gap` between platforms as a share of all. What stays is on top of each column, then moves by the other end's place, so that few cross.
+// `gap` between platforms as a share of all. A platform begins at the same height on both sides, so that what becomes free is seen. What stays
+// is on top of each column, then moves by the other end's place, so that few cross.
 export function pictureOf(platforms: readonly Row[], flows: readonly Flow[], gap = 0.04): Picture {
   const names = platforms.map((row) => String(row["platform"] ?? ""));
   const place = new Map(names.map((name, i) => [name, i]));
-  const sum = (side: "before" | "after"): number => flows.reduce((all, flow) => all + flow[side], 0);
-  const space = gap * Math.max(sum("before"), sum("after"));
-  const starts = (side: "before" | "after", end: "from" | "to"): { at: number[]; height: number } => {
-    const at: number[] = [];
-    let y = 0;
-    for (const name of names) {
-      at.push(y);
-      y += flows.filter((flow) => flow[end] === name).reduce((all, flow) => all + flow[side], 0) + space;
-    }
-    return { at, height: y - space };
-  };
-  const today = starts("before", "from");
-  const planned = starts("after", "to");
+  const sums = (end: "from" | "to", side: "before" | "after"): number[] =>
+    names.map((name) =>
+      flows.filter((flow) => flow[end] === name).reduce((all, flow) => all + flow[side], 0),
+    );
+  const today = sums("from", "before");
+  const planned = sums("to", "after");
+  const heights = names.map((_, i) => Math.max(today[i]!, planned[i]!));
+  const space = gap * heights.reduce((all, height) => all + height, 0);
+  const starts: number[] = [];
+  let y = 0;
+  for (const height of heights) {
+    starts.push(y);
+    y += height + space;
+  }
   const bands: Band[] = flows.map((flow) => ({ ...flow, y0: 0, y1: 0 }));
   const stack = (
     end: "from" | "to",
     other: "from" | "to",
     side: "before" | "after",
-    y: "y0" | "y1",
+    at: "y0" | "y1",
   ): void => {
-    const from = end === "from" ? today.at : planned.at;
     for (const [i, name] of names.entries()) {
-      let at = from[i]!;
+      let next = starts[i]!;
       const own = bands
         .filter((band) => band[end] === name)
-        .sort((a, b) => place.get(a[other])! - place.get(b[other])! || b.before - a.before);
+        .sort(
+          (a, b) =>
+            Number(a.job !== "") - Number(b.job !== "") ||
+            place.get(a[other])! - place.get(b[other])! ||
+            b.before - a.before,
+        );
       for (const band of own) {
-        band[y] = at;
-        at += band[side];
+        band[at] = next;
+        next += band[side];
       }
     }
   };
   stack("from", "to", "before", "y0");
   stack("to", "from", "after", "y1");
-  const columns = platforms.map((row, i) => ({
-    platform: names[i]!,
-    today: num(row, "todays_capacity_used"),
-    planned: num(row, "capacity_used"),
-    y0: today.at[i]!,
-    y1: planned.at[i]!,
+  const columns = names.map((platform, i) => ({
+    platform,
+    today: today[i]!,
+    planned: planned[i]!,
+    y: starts[i]!,
   }));
-  return { columns, bands, height: Math.max(today.height, planned.height) };
+  return { columns, bands, height: y - space };
 }
 
 // Job by platform: the share of the job's load there, today and in the plan.

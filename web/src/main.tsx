@@ -99,6 +99,10 @@ function Page() {
   useEffect(() => {
     const title = TITLES.find(([name]) => name === page)?.[1] ?? "";
     document.title = `${title} \u00b7 Plimsoll`;
+    // In a narrow window not all pages are seen at once.
+    document
+      .querySelector(".top nav [aria-current]")
+      ?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
   }, [page]);
   useEffect(() => {
     document.documentElement.dataset["theme"] = isDark.value ? "dark" : "light";

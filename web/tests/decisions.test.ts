@@ -93,9 +93,9 @@ test("a move takes its room along: what stays and what moves add up to the colum
     ],
   );
   const picture = pictureOf(PLATFORMS, flows, 0);
-  assert.equal(picture.height, 150);
+  assert.equal(picture.height, 100 + 80, "as high as the larger side of each platform");
   const band = picture.bands.find(({ job }) => job === "web")!;
-  assert.deepEqual([band.y0, band.y1], [40, 40], "below what stays, on top of the new platform's own");
+  assert.deepEqual([band.y0, band.y1], [40, 150], "below what stays on either platform");
 });
 
 test("a job's load by platform, today and proposed", () => {

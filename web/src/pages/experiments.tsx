@@ -139,7 +139,7 @@ function List({ view }: { view: ViewSpec }) {
 
 // Those of the page: what people call it.
 const TITLES: readonly Parameter[] = [
-  [NAME, "Name"],
+  [NAME, "What people call it"],
   [FEATURE, "The feature, in a sentence"],
 ].map(([name, help]) => ({
   name: name!,
@@ -152,7 +152,7 @@ const TITLES: readonly Parameter[] = [
   positional: false,
   choices: [],
 }));
-const FIRST = ["control", "test", "since", "until", "margin"];
+const FIRST = ["control", "test", "where", "margin", "since", "until"];
 
 // All parameters of the experiment's views; those that matter first.
 function Definition({ view }: { view: ViewSpec }) {

@@ -74,7 +74,7 @@ function Compared({ view, platforms, coverage }: { view: ViewSpec; platforms: Ta
             onPick={(one) => choose({ base: one })}
           />
           <PlatformPicker
-            label="Against"
+            label="Compare with"
             names={names}
             value={fresh}
             onPick={(one) => choose({ fresh: one })}
@@ -253,8 +253,6 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
                   </div>
                 </div>
               )}
-              <CoverageLine coverage={table.coverage} event="" />
-              <Notes notes={table.notes} />
               {rows.length === 0 ? null : (
                 <>
                   <h3 class="of-list">Job by job</h3>
@@ -277,6 +275,8 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
                 </>
               )}
               {leftOut.length === 0 ? null : <LeftOut rows={leftOut} />}
+              <CoverageLine coverage={table.coverage} event="" />
+              <Notes notes={[...new Set(table.notes)]} />
             </>
           );
         }}
@@ -342,7 +342,12 @@ function Overview(props: {
             tone: "unknown",
           };
         }
-        return { ...forestRowOf(found, name, ""), label, tone: toneOf(String(found["verdict"] ?? ""), true) };
+        return {
+          ...forestRowOf(found, name, ""),
+          label,
+          weight: undefined,
+          tone: toneOf(String(found["verdict"] ?? ""), true),
+        };
       }),
     [known, others.join()],
   );

@@ -48,8 +48,8 @@ export function Power() {
           {(table) => (
             <>
               <p class="hint">
-                {clipped(table.event, 60)}: energy of the whole machine for each instruction, by platform.
-                Less is better.
+                Microjoules of the whole machine for each instruction ({clipped(table.event, 60)}). Less is
+                better.
               </p>
               <Notes notes={table.notes} />
               {table.rows.length === 0 ? (

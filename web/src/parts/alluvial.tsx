@@ -49,7 +49,7 @@ export function Alluvial({ picture, unit, label }: { picture: Picture; unit: str
               <line class="hatch" x1="0" y1="0" x2="0" y2="7" />
             </pattern>
           </defs>
-          <text class="head" x={isNarrow ? 0 : left} y={14} text-anchor={isNarrow ? "start" : "start"}>
+          <text class="head" x={isNarrow ? 0 : left} y={14} text-anchor="start">
             today
           </text>
           <text class="head" x={isNarrow ? width : right + COLUMN} y={14} text-anchor="end">
@@ -66,13 +66,24 @@ export function Alluvial({ picture, unit, label }: { picture: Picture; unit: str
                 <title>{says(band, unit)}</title>
               </path>
             ))}
-          {picture.columns.map(({ platform, today, planned, y0, y1 }) => (
+          {picture.columns.map(({ platform, today, planned, y }) => (
             <g key={platform} class="column">
-              <rect x={left} y={yOf(y0)} width={COLUMN} height={Math.max(1, today * scale)} />
-              <rect x={right} y={yOf(y1)} width={COLUMN} height={Math.max(1, planned * scale)} />
+              {today - planned > 1e-6 * today ? (
+                <rect
+                  class="free"
+                  x={right + 0.5}
+                  y={yOf(y + planned) + 0.5}
+                  width={COLUMN - 1}
+                  height={Math.max(0, (today - planned) * scale - 1)}
+                >
+                  <title>{`${clipped(platform, 60)}: ${quantity(today - planned, unit)} free`}</title>
+                </rect>
+              ) : null}
+              <rect x={left} y={yOf(y)} width={COLUMN} height={Math.max(1, today * scale)} />
+              <rect x={right} y={yOf(y)} width={COLUMN} height={Math.max(1, planned * scale)} />
               <Name
                 x={isNarrow ? COLUMN + 6 : left - 10}
-                y={yOf(y0) + (isNarrow ? 14 : (today * scale) / 2)}
+                y={yOf(y) + (isNarrow ? 14 : (today * scale) / 2)}
                 anchor={isNarrow ? "start" : "end"}
                 name={platform}
                 text={quantity(today, unit)}
@@ -80,7 +91,7 @@ export function Alluvial({ picture, unit, label }: { picture: Picture; unit: str
               />
               <Name
                 x={isNarrow ? width - COLUMN - 6 : right + COLUMN + 10}
-                y={yOf(y1) + (isNarrow ? 14 : (planned * scale) / 2)}
+                y={yOf(y) + (isNarrow ? 14 : (planned * scale) / 2)}
                 anchor={isNarrow ? "end" : "start"}
                 name={isNarrow ? "" : platform}
                 text={quantity(planned, unit)}
@@ -89,14 +100,13 @@ export function Alluvial({ picture, unit, label }: { picture: Picture; unit: str
             </g>
           ))}
           {picture.bands
-            .filter((band) => band.job !== "" && Math.min(band.before, band.after) * scale > 17)
+            .filter((band) => band.job !== "" && band.before * scale > 14)
             .map((band) => (
               <text
                 key={`${band.job} ${band.from} ${band.to}`}
                 class="moved"
-                x={(left + COLUMN + right) / 2}
-                y={(yOf(band.y0) + yOf(band.y1) + ((band.before + band.after) / 2) * scale) / 2}
-                text-anchor="middle"
+                x={left + COLUMN + 10}
+                y={yOf(band.y0) + (band.before * scale) / 2}
                 dominant-baseline="middle"
               >
                 {clipped(band.job, 24)}
@@ -108,6 +118,7 @@ export function Alluvial({ picture, unit, label }: { picture: Picture; unit: str
         <span class="sample certain" aria-hidden="true" /> moves, certain
         <span class="sample uncertain" aria-hidden="true" /> moves, not certain
         <span class="sample stays" aria-hidden="true" /> stays
+        <span class="sample free" aria-hidden="true" /> becomes free
       </p>
     </div>
   );
@@ -125,7 +136,7 @@ function Name(props: {
   if (isOneLine)
     return (
       <text x={x} y={y} text-anchor={anchor} dominant-baseline="middle">
-        {name === "" ? text : `${clipped(name, 18)} ${text}`}
+        {clipped(name, 24)}
       </text>
     );
   return (
