@@ -1,6 +1,6 @@
 // Hardware, placement and experiments against a fleet whose hardware differs (tests/e2e/page_hardware.cc).
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { api, cellsOf, parametersOf, percent, seriousFindings, server, within } from "./support.mjs";
 

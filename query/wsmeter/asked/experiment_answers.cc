@@ -43,14 +43,13 @@ Weights weights_by_load(const Arm& control) {
 }
 
 Result<Weights> weights_of(const AskedExperiment& asked, const Arm& control, const LiveFleet& fleet) {
-  const auto quotas_there = fleet.quotas_by_job();
-  const bool has_quota =
-      std::ranges::any_of(quotas_there, [](const auto& of_job) { return of_job.second > 0; });
-  if (!has_quota) {
-    return weights_by_load(control);
-  }
+  // Of live machines: of jobs that are gone, daemons report no quota any more.
   auto quotas = job_quotas_in(jobs({.limit = kAllRows, .now_ns = asked.now_ns}, fleet));
-  return quotas ? Result<Weights>(Weights{.quotas = std::move(*quotas), .notes = {}}) : propagate(quotas);
+  if (quotas && !quotas->empty()) {
+    return Weights{.quotas = std::move(*quotas), .notes = {}};
+  }
+  const bool has_none = quotas.has_value() || quotas.error().code == ErrorCode::kInvalid;
+  return has_none ? Result<Weights>(weights_by_load(control)) : propagate(quotas);
 }
 
 struct Arms {
