@@ -213,7 +213,7 @@ test("experiments: the plan has the API's numbers, and its point on the curve", 
     }
     assert.ok((await page.locator(".plan-says").innerText()).includes(plan.notes[0].slice(0, 40)));
     const curve = await api("experiment/curve", asked);
-    assert.ok(curve.rows.length > 5);
+    assert.ok(curve.rows.length > 2);
     assert.equal(
       await page.locator("figure").first().locator(".curve svg > circle").count(),
       curve.rows.length,

@@ -16,8 +16,8 @@ constexpr double kEnoughCoverage = 0.9;
 constexpr double kNotedQuota = 0.01;
 constexpr double kSameTime = 0.1;  // of the load
 // To eight times as much and an eighth.
-constexpr double kCurveStep = 0.8;
-constexpr int kCurveSteps = 9;
+constexpr double kCurveStep = 0.9;
+constexpr int kCurveSteps = 20;
 
 // What plans of one control have in common.
 struct Basis {
@@ -210,6 +210,7 @@ Result<Table> experiment_curve(const Arm& control, std::span<const JobQuota> quo
   }
   Table table;
   table.columns = {{"aim", "share"}, {"margin", "share"}, {"instances", "instances"}, {"cost", "cost"}};
+  int64_t last = -1;
   for (int step = -kCurveSteps; step <= kCurveSteps; ++step) {
     ExperimentGoal other = goal;
     (goal.detect > 0 ? other.detect : other.margin) *= std::pow(kCurveStep, step);
@@ -222,8 +223,12 @@ Result<Table> experiment_curve(const Arm& control, std::span<const JobQuota> quo
     for (const int64_t observe : plan->plan.observe) {
       instances += observe;
     }
-    table.rows.push_back(
-        {goal.detect > 0 ? other.detect : other.margin, plan->margin, instances, plan->plan.cost});
+    // Wide margins have the least number of instances all.
+    if (instances != last) {
+      table.rows.push_back(
+          {goal.detect > 0 ? other.detect : other.margin, plan->margin, instances, plan->plan.cost});
+    }
+    last = instances;
   }
   return table;
 }

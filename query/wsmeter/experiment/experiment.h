@@ -31,9 +31,9 @@ struct ExperimentGoal {
 Result<Table> experiment_plan(const Arm& control, std::span<const JobQuota> quotas,
                               const ExperimentGoal& goal);
 
-// What other goals cost, from eight times the goal's margin (or the change to detect) to an eighth of it, each a fifth narrower than that before, as
-// long as any number would do: aim (that margin or change), margin (of the interval then), instances, cost. The goal itself is among them. Errors as
-// experiment_plan() has them.
+// What other goals cost, from eight times the goal's margin (or the change to detect) to an eighth of it, each a tenth narrower than that before, as
+// long as any number would do: aim (that margin or change), margin (of the interval then), instances, cost; one row of those that take as many
+// instances, so that the plan itself is among them by its number of instances. Errors as experiment_plan() has them.
 Result<Table> experiment_curve(const Arm& control, std::span<const JobQuota> quotas,
                                const ExperimentGoal& goal);
 

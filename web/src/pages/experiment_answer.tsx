@@ -1,7 +1,7 @@
 // One experiment: its result where it has ended, else how far it is, and the plan. As long as it runs, nothing of its effect is asked for.
 import type { Row, Table } from "../api.ts";
 import { viewNamed } from "../api.ts";
-import { questionOf, valueOf, withParameters } from "../address.ts";
+import { questionOf, withParameters } from "../address.ts";
 import { progressOf, stateOf } from "../experiment.ts";
 import { change, clipped, margin, plural, share } from "../format.ts";
 import { useAnswer } from "../hooks.ts";
@@ -278,30 +278,22 @@ const countText = (value: number): string =>
 const percentText = (value: number): string => `${Number((value * 100).toPrecision(2))}\u202f%`;
 
 function Costs({ table, plan }: { table: Table; plan: Table }) {
-  const isDetected = valueOf(address.value, "detect") !== "";
   const instances = plan.rows.reduce((sum, row) => sum + Number(row["observe"] ?? 0), 0);
-  const wanted = goalIn(table);
-  const pointOf = (row: Row): [number, number] => [Number(row["cost"]), Number(row["aim"])];
-  const what = isDetected ? "change detected" : "margin";
+  const planned = table.rows.find((row) => row["instances"] === instances);
+  const pointOf = (row: Row): [number, number] => [Number(row["cost"]), Number(row["margin"])];
   return (
     <>
       <Curve
-        label={`Cost against ${what}: ${table.rows.map((row) => `${percentText(Number(row["aim"]))} ${countText(Number(row["cost"]))}`).join("; ")}`}
+        label={`Margin by cost: ${table.rows.map((row) => `${percentText(Number(row["margin"]))} for ${countText(Number(row["cost"]))}`).join("; ")}`}
         x={{ name: "cost: CPUs with the feature", text: countText, isLogarithmic: true }}
-        y={{ name: what, text: percentText, isLogarithmic: true }}
+        y={{ name: "margin", text: percentText, isLogarithmic: true }}
         points={table.rows.map(pointOf)}
-        marked={wanted === undefined ? undefined : pointOf(wanted)}
-        markedText={`${plural(instances, "instance")}`}
+        marked={planned === undefined ? undefined : pointOf(planned)}
+        markedText={plural(instances, "instance")}
       />
       <Notes notes={table.notes} />
     </>
   );
-}
-
-function goalIn(table: Table): Row | undefined {
-  const asked = valueOf(address.value, "detect") || valueOf(address.value, "margin") || "1%";
-  const aim = asked.endsWith("%") ? Number(asked.slice(0, -1)) / 100 : Number(asked);
-  return table.rows.find((row) => Math.abs(Number(row["aim"]) / aim - 1) < 1e-9);
 }
 
 function TopCoverage({ table }: { table: Table }) {

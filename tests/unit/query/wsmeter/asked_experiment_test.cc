@@ -72,21 +72,23 @@ TEST_F(AskedExperimentTest, IsPlannedByWhatTheControlDidBefore) {
 }
 
 TEST_F(AskedExperimentTest, NarrowerMarginsCostMore) {
-  const auto curve = ask(parse_experiment_plan({{"control", "label:feature=off"}, {"margin", "5%"}}, kNowNs),
-                         asked_experiment_curve);
-  ASSERT_TRUE(curve) << curve.error().text();
+  const Parameters goal{{"control", "label:feature=off"}, {"margin", "1.5%"}};
+  const auto curve = ask(parse_experiment_plan(goal, kNowNs), asked_experiment_curve);
+  const auto plan = ask(parse_experiment_plan(goal, kNowNs), asked_experiment_plan);
+  ASSERT_TRUE(curve && plan) << (curve ? plan : curve).error().text();
   ASSERT_GT(curve->rows.size(), 3);
-  double aim = 1e9;
-  double cost = 0;
-  bool has_goal = false;
-  for (const auto& row : curve->rows) {
-    EXPECT_LT(std::get<double>(row[0]), aim);
-    EXPECT_GE(std::get<double>(row[3]), cost);
-    aim = std::get<double>(row[0]);
-    cost = std::get<double>(row[3]);
-    has_goal = has_goal || aim == 0.05;
+  bool has_plan = false;
+  for (size_t i = 0; i < curve->rows.size(); ++i) {
+    const auto& row = curve->rows[i];
+    has_plan = has_plan || row[2] == plan->rows[0][3];
+    if (i > 0) {
+      EXPECT_LT(std::get<double>(row[0]), std::get<double>(curve->rows[i - 1][0]));
+      EXPECT_LT(std::get<double>(row[1]), std::get<double>(curve->rows[i - 1][1]));
+      EXPECT_GT(std::get<int64_t>(row[2]), std::get<int64_t>(curve->rows[i - 1][2]));
+      EXPECT_GT(std::get<double>(row[3]), std::get<double>(curve->rows[i - 1][3]));
+    }
   }
-  EXPECT_TRUE(has_goal);
+  EXPECT_TRUE(has_plan);
 }
 
 TEST_F(AskedExperimentTest, HidesItsResultUntilItHasEnded) {
