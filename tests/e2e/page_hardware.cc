@@ -61,9 +61,9 @@ constexpr Job kJobs[] = {
      1,
      12,
      "main;rpc::Server::Serve;ads::Auction::Run;ads::Model::Predict"},
-    {"storage", 410, {0.64, 0.63, 0.65}, 1.0, 2, 10, "main;storage::Compactor::Run;storage::Table::Merge"},
-    {"mail", 240, {0.91, 0.97, 1.18}, 1.0, 2, 6, "main;rpc::Server::Serve;mail::Index::Lookup"},
-    {"video", 380, {1.60, 1.92, 2.05}, 1.0, 4, 8, "main;video::Encoder::Run;video::Dct::Transform"},
+    {"storage", 410, {0.64, 0.63, 0.65}, 1.0, 1, 10, "main;storage::Compactor::Run;storage::Table::Merge"},
+    {"mail", 240, {0.91, 0.97, 1.18}, 1.0, 1, 6, "main;rpc::Server::Serve;mail::Index::Lookup"},
+    {"video", 380, {1.60, 1.92, 2.05}, 1.0, 1, 8, "main;video::Encoder::Run;video::Dct::Transform"},
     {"gateway", 90, {1.05, 0.94, 1.12}, 1.0, 1, 4, "main;gateway::Loop::Run;http::Parser::Feed"},
     {"batch", 160, {0.77, 0.0, 0.0}, 1.0, 2, 4, "main;batch::Worker::Run;batch::Map::Reduce"},
 };

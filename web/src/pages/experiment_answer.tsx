@@ -74,7 +74,7 @@ function Progress({ table, isRunning }: { table: Table; isRunning: boolean }) {
           </p>
         </div>
       </div>
-      <Notes notes={table.notes} />
+      <Notes notes={table.notes.slice(1)} />
       <div class="table-scroll" tabIndex={0} role="region" aria-label="Instances by job">
         <table class="jobs-observed">
           <caption class="unseen">Instances observed by job</caption>

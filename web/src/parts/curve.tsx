@@ -59,6 +59,7 @@ export function Curve(props: {
     .join("");
   return (
     <div class="curve" ref={measure}>
+      <p class="axis-name">{y.name}</p>
       {width === 0 || seen.length === 0 ? (
         <div style={{ height: `${HEIGHT}px` }} />
       ) : (
@@ -101,7 +102,6 @@ export function Curve(props: {
           )}
         </svg>
       )}
-      <p class="axis-name">{y.name}</p>
     </div>
   );
 }
