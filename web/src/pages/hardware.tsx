@@ -126,6 +126,7 @@ function Compared({ view, platforms, coverage }: { view: ViewSpec; platforms: Ta
                 rows={platforms.rows}
                 view={coverage}
                 hidden={["stackless_share", "unsymbolized_share", "observed", "samples"]}
+                plain={["machines_seen_share"]}
               />
             </section>
             <Power />
