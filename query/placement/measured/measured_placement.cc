@@ -89,6 +89,11 @@ Result<MeasuredPlacementRequest> parse_measured_placement(const Parameters& para
 Result<Table> measured_placement(const MeasuredPlacementRequest& request, const Snapshot& snapshot,
                                  const LiveFleet& fleet) {
   const auto measured = measure_pairs(request.measured, snapshot, fleet);
+  if (measured && measured->pairs.empty()) {
+    return with_hint(fail(ErrorCode::kNotFound, "no job with cycles and instructions was measured: {}",
+                          measured->notes.empty() ? "there are no profiles" : measured->notes.front()),
+                     "remove filters, or choose a longer time");
+  }
   auto rooms = measured ? rooms_of(request, *measured) : propagate(measured);
   if (!rooms) {
     return propagate(rooms);

@@ -85,6 +85,7 @@ TEST_F(MeasuredPlacementTest, RefusesWhatMakesNoSense) {
   EXPECT_THAT(place({{"room", "neww=10%"}}).error().text(), HasSubstr("runs on the platform neww"));
   EXPECT_EQ(place({{"by", "job"}}).error().field, "by");
   EXPECT_EQ(place({{"where", "job=none"}}).error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(place({{"where", "job=none"}}).error().text(), HasSubstr("nothing matches job=none"));
 }
 
 }  // namespace
