@@ -20,19 +20,14 @@ const SIDES = [
 ];
 const HARDWARE = `?page=hardware&${new URLSearchParams(SIDES)}`;
 
-// When half of the machines got huge pages.
-const enabled = (
-  await api("top", [
-    ["where", "label:pages=huge"],
-    ["limit", "1"],
-  ])
-).coverage.from;
-const minuteBefore = new Date(Date.parse(enabled) - 60_000).toISOString().replace(/\.\d+Z/, "Z");
+// Half of the machines got huge pages an hour after the first profile began; a profile counts where its middle is.
+const first = Date.parse((await api("top", [["limit", "1"]])).coverage.from);
+const enabled = new Date(first + 59 * 60_000).toISOString().replace(/\.\d+Z/, "Z");
 const ARMS = [
   ["control", "label:pages=small"],
   ["test", "label:pages=huge"],
   ["where", "platform=AMD Zen 2"],
-  ["since", minuteBefore],
+  ["since", enabled],
 ];
 const GOAL = [
   ["margin", "2%"],
@@ -270,7 +265,7 @@ test("experiments: one that has ended shows the API's verdict, change and margin
 
 test("experiments: a definition file is opened and written", () =>
   within("?page=experiments", {}, async (page) => {
-    const text = `[experiment]\nname = "from a file"\n[arms]\ncontrol = ["${ARMS[0][1]}"]\ntest = ["${ARMS[1][1]}"]\nboth = ["${ARMS[2][1]}"]\n[time]\nsince = "${minuteBefore}"\n[target]\nmargin_percent = 3\n`;
+    const text = `[experiment]\nname = "from a file"\n[arms]\ncontrol = ["${ARMS[0][1]}"]\ntest = ["${ARMS[1][1]}"]\nboth = ["${ARMS[2][1]}"]\n[time]\nsince = "${enabled}"\n[target]\nmargin_percent = 3\n`;
     const file = (content) => ({ name: "pages.toml", mimeType: "text/plain", buffer: Buffer.from(content) });
     await page.locator("input[type=file]").setInputFiles(file("[arms]\n"));
     await page.getByText("This is no definition of an experiment").waitFor();
