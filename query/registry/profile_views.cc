@@ -79,6 +79,9 @@ View top_view() {
             {"compare_event", ValueKind::kEvent,
              "Show another event next to --event, and its ratio to it, over profiles with both", "", true},
             by_spec("function"),
+            {"only", ValueKind::kPredicate,
+             "Show only rows that match, by a dimension grouped by; shares stay those of the whole", "",
+             true},
             limit_spec("20"),
             margins_spec()}}),
       .columns = joined_columns(
@@ -90,6 +93,8 @@ View top_view() {
       .examples = {{"plimsoll top --data DIR", "the hot functions"},
                    {"plimsoll top --data DIR --by app", "by application"},
                    {"plimsoll top --data DIR --where app=gzip --by function,file", "of one application"},
+                   {"plimsoll top --data DIR --by function,job --only function=crc32",
+                    "jobs that run one function, as shares of the fleet"},
                    {"plimsoll top --data DIR --ratio ipc --by job", "instructions per cycle, with margins"},
                    {"plimsoll top --data DIR --event instructions --compare-event cache-misses",
                     "two events next to each other"},

@@ -1,9 +1,11 @@
 #include "query/views/top.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <span>
 
+#include "base/printable.h"
 #include "query/rows/estimate_columns.h"
 #include "query/rows/grouping.h"
 #include "query/rows/per_machine_rows.h"
@@ -87,10 +89,25 @@ class TopQuery {
     return {};
   }
 
+  bool is_shown(const RowKey& key) const {
+    const std::vector<std::string> texts = grouping_.texts(key);
+    return std::ranges::all_of(request_.only, [&](const Predicate& predicate) {
+      const auto place = std::ranges::find(request_.by, predicate.dimension().name, &Dimension::name);
+      return predicate.matches(texts[static_cast<size_t>(place - request_.by.begin())]) !=
+             predicate.is_negated();
+    });
+  }
+
   // Leaves the rows to show, in their order.
   void rank() {
     std::vector<uint32_t> places(rows_.size());
     std::iota(places.begin(), places.end(), 0);
+    if (!request_.only.empty() && !places.empty()) {
+      std::erase_if(places, [&](uint32_t place) { return !is_shown(rows_.keys[place]); });
+      if (places.empty()) {
+        resolved_.notes.emplace_back("no results: no row matches the filters of --only");
+      }
+    }
     rows_ = first_rows(rows_, std::move(places), request_.limit, [&](uint32_t a, uint32_t b) {
       const RowValues& x = rows_.of(a);
       const RowValues& y = rows_.of(b);
@@ -171,6 +188,38 @@ Parameter compare_event_parameter(std::vector<std::string>& beside) {
           }};
 }
 
+Parameter only_parameter(std::vector<Predicate>& only) {
+  return {"only", [&only](const std::string& text) -> Status {
+            auto predicate = Predicate::parse(text);
+            if (!predicate) {
+              return with_field(propagate(predicate), "only");
+            }
+            only.push_back(*std::move(predicate));
+            return {};
+          }};
+}
+
+// Rows have the dimensions grouped by, and no others.
+Status check_only(const TopRequest& request) {
+  if (request.only.empty()) {
+    return {};
+  }
+  if (!request.ratio.empty() || !request.beside.empty()) {
+    return with_field(fail(ErrorCode::kInvalid, "only cannot be combined with {}; filter with where instead",
+                           request.ratio.empty() ? "compare_event" : "ratio"),
+                      "only");
+  }
+  for (const Predicate& predicate : request.only) {
+    const std::string& name = predicate.dimension().name;
+    if (std::ranges::find(request.by, name, &Dimension::name) == request.by.end()) {
+      return with_hint(
+          with_field(fail(ErrorCode::kInvalid, "rows are not grouped by {}", printable(name)), "only"),
+          "add it to by, or filter the samples with where");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
@@ -178,7 +227,8 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
   const auto read = read_parameters(
       parameters, now_ns, request.selection,
       {ratio_parameter(request.ratio), compare_event_parameter(request.beside), by_parameter(request.by),
-       count_parameter("limit", kMaxRows, request.limit), flag_parameter("margins", request.margins)});
+       only_parameter(request.only), count_parameter("limit", kMaxRows, request.limit),
+       flag_parameter("margins", request.margins)});
   if (!read) {
     return propagate(read);
   }
@@ -194,7 +244,8 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
         fail(ErrorCode::kInvalid, "compare_event cannot be combined with ratio: it shows ratios of its own"),
         "compare_event");
   }
-  return request;
+  const Status checked = check_only(request);
+  return checked ? Result<TopRequest>(std::move(request)) : propagate(checked);
 }
 
 Result<Table> top(const TopRequest& request, const Snapshot& snapshot) {

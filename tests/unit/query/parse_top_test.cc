@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ErrorCase{"limits", "10", "limits", "did you mean limit?"},
                       ErrorCase{"colour", "red", "colour",
                                 "the parameters are event, where, focus, ignore, hide, since, until, ratio, "
-                                "compare_event, by, limit, margins"}));
+                                "compare_event, by, only, limit, margins"}));
 
 TEST(ParseTop, ARangeThatEndsBeforeItBeginsIsAnError) {
   for (const char* until : {"2h", "3h"}) {

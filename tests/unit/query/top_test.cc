@@ -55,6 +55,31 @@ TEST_F(TopTest, FunctionsCountSelfAtTheLeafAndTotalOnceForEachStack) {
             "main 1 107\n");
 }
 
+TEST_F(TopTest, RowsThatAreNotAskedForAreLeftOutAndSharesStayThoseOfTheWhole) {
+  EXPECT_EQ(ask({{"only", "function=read"}}), "read 50 80\n");
+  EXPECT_EQ(ask({{"by", "function,machine"}, {"only", "function=read"}}), "read m1 40 70\nread m2 10 10\n");
+  EXPECT_EQ(ask({{"by", "function,machine"}, {"only", "function!=read"}, {"only", "machine=m2"}}),
+            "render m2 6 6\n[no stack] m2 3 3\nmain m2 1 17\n");
+  const auto all = fleet_.top({{"limit", "1"}});
+  const auto only = fleet_.top({{"only", "function=read"}});
+  ASSERT_TRUE(all && only);
+  EXPECT_EQ(only->rows, all->rows);
+}
+
+TEST_F(TopTest, RowsThatAreNotThereAreNotFound) {
+  const auto table = fleet_.top({{"only", "function=nothing"}});
+  ASSERT_TRUE(table);
+  EXPECT_EQ(table->rows.size(), 0);
+  EXPECT_THAT(table->notes, ::testing::Contains("no results: no row matches the filters of --only"));
+}
+
+TEST_F(TopTest, OnlyIsAboutDimensionsGroupedBy) {
+  EXPECT_THAT(fleet_.top({{"only", "job=web"}}).error().text(), HasSubstr("rows are not grouped by job"));
+  EXPECT_THAT(fleet_.top({{"only", "function=read"}, {"ratio", "cycles/wait"}}).error().text(),
+              HasSubstr("only cannot be combined with ratio"));
+  EXPECT_THAT(fleet_.top({{"only", "function"}}).error().field, "only");
+}
+
 TEST(TopFunctions, ClonesAreOneFunctionAndStayApartByTheirLinkageNames) {
   Fleet fleet;
   fleet.add({.stacks = "main 1\nhot 20\ncold 3\n"});
