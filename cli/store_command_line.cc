@@ -2,6 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/views/flags.h"
+#include "query/registry/view.h"
+
 namespace plimsoll::cli {
 
 namespace {
@@ -49,22 +52,23 @@ Examples:
 void add_status(CLI::App& store, StoreStatusOptions& options) {
   auto* status =
       store.add_subcommand("status", "Show what a data directory holds by block, and how it grows");
-  status->add_option("--data", options.data_dir, "Data directory; a server may be using it")
-      ->type_name("DIR")
-      ->required();
+  add_source(*status, options.asked.source);
+  add_parameters(*status, query::find_view("store")->parameters, options.asked.parameters);
   status
       ->add_option("--config", options.config_path,
-                   "Configuration file of the server, whose limits are shown; without it the defaults are")
-      ->type_name("FILE");
-  auto* json = status->add_flag("--json", options.is_json, "Print one JSON document");
-  status->add_flag("--csv", options.is_csv, "Print CSV")->excludes(json);
+                   "With --data: configuration file of the server, whose limits are shown; without it the "
+                   "defaults are")
+      ->type_name("FILE")
+      ->excludes(status->get_option("--server"));
+  add_forms(*status, options.asked.form);
   status->footer(
       R"(A block is the part of the store that took rows in a span of time, a day unless the server's
 store.max_block_age and store.max_block_bytes say otherwise. Questions read the blocks that their times touch.
 A server rolls up old blocks (profiles are summed by hour, without threads and instances), and drops what is over its limits, the oldest first: keys of the table [retention].
 
 Examples:
-  plimsoll store status --data DIR
+  plimsoll store status --server ADDR
+  plimsoll store status --server ADDR --by limit
   plimsoll store status --data DIR --config server.toml
 )");
 }

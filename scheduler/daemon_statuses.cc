@@ -28,6 +28,12 @@ double cpu_of_limit(const wire::DaemonStatus& status) {
   return std::isfinite(fraction) && fraction >= 0 ? fraction : 0;
 }
 
+// A daemon has a few threads: more CPUs are nonsense.
+double bounded_cpus(double cpus) {
+  constexpr double kMaxCpus = 64;
+  return std::isfinite(cpus) ? std::clamp(cpus, 0.0, kMaxCpus) : 0;
+}
+
 DaemonTotals::Dropped dropped_of(const wire::ProfileCounts& counts) {
   return {.no_room = bounded(counts.dropped_no_room()),
           .too_old = bounded(counts.dropped_too_old()),
@@ -51,6 +57,8 @@ void DaemonStatuses::note(const std::string& machine_id, const wire::DaemonStatu
             .profiles_queued = bounded(status.profiles_queued()),
             .spooled_bytes = bounded(status.spooled_bytes()),
             .cpu_of_limit = cpu_of_limit(status),
+            .cpus = bounded_cpus(status.cpu_share()),
+            .cpus_limit = bounded_cpus(status.cpu_share_limit()),
             .counts_since_ns = status.profile_counts().since_ns(),
             .refused = bounded(status.profile_counts().refused()),
             .dropped = dropped_of(status.profile_counts())};
@@ -110,6 +118,8 @@ DaemonTotals DaemonStatuses::totals(int64_t now_ns) {
     totals.profiles_queued += status.profiles_queued;
     totals.spooled_bytes += status.spooled_bytes;
     totals.max_cpu_of_limit = std::max(totals.max_cpu_of_limit, status.cpu_of_limit);
+    totals.cpus += status.cpus;
+    totals.cpus_limit += status.cpus_limit;
   }
   totals.profiles_refused = refused_;
   totals.profiles_dropped = dropped_;

@@ -19,6 +19,8 @@ struct DaemonTotals {
   int64_t profiles_queued = 0;
   int64_t spooled_bytes = 0;
   double max_cpu_of_limit = 0;  // the highest CPU share as a fraction of its daemon's limit
+  double cpus = 0;              // that they took over the last minute, together
+  double cpus_limit = 0;        // that their limits permit, together
   // By all daemons since this object was made, monotonic.
   int64_t profiles_refused = 0;  // by the server, for good
   struct Dropped {
@@ -51,6 +53,8 @@ class DaemonStatuses {
     int64_t profiles_queued = 0;
     int64_t spooled_bytes = 0;
     double cpu_of_limit = 0;
+    double cpus = 0;
+    double cpus_limit = 0;
     // Since when the daemon's spool counts, and its counts.
     int64_t counts_since_ns = 0;
     int64_t refused = 0;

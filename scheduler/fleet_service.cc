@@ -128,6 +128,14 @@ ReceivedProfiles FleetService::received() const {
           .lost_samples = received_.lost_samples};
 }
 
+DrawOverhead FleetService::overhead() const {
+  if (drawer_ == nullptr) {
+    return {};
+  }
+  const OverheadBudget& budget = drawer_->budget();
+  return {.cpus_of_daemon = budget.cpus_of_daemon(options_.now_ns()), .max_share = budget.max_share()};
+}
+
 std::vector<http::Route> FleetService::routes() {
   std::vector<http::Route> routes;
   routes.push_back({.method = "POST",

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +41,12 @@ struct ReceivedProfiles {
   int64_t lost_samples = 0;  // taken, and not handed over by the kernel
 };
 
+// What daemons take where machines are drawn.
+struct DrawOverhead {
+  std::optional<double> cpus_of_daemon = {};  // each, on average over the last hour; nothing: not known yet
+  double max_share = 0;                       // of the fleet's CPU time; 0: machines are not drawn
+};
+
 // Any thread may call. Borrows the ingest, the breaker and the drawer, which must outlive it.
 class FleetService {
  public:
@@ -59,6 +66,7 @@ class FleetService {
 
   // For monitoring.
   ReceivedProfiles received() const;
+  DrawOverhead overhead() const;
   DaemonTotals daemons() { return daemons_.totals(options_.now_ns()); }
 
  private:

@@ -12,6 +12,7 @@
 #include "query/operations/running_server.h"
 #include "query/snapshot/snapshot.h"
 #include "sqlite/question/question.h"
+#include "store/retention/retention_limits.h"
 
 namespace plimsoll::server {
 
@@ -19,6 +20,8 @@ namespace plimsoll::server {
 struct QueryHooks {
   std::function<Status()> write_audit_log;  // brings the log to its file before it is shown
   std::function<query::RunningServer()> running_server;
+  // The limits of its data directory; empty: those of ViewSources.
+  std::function<Result<store::RetentionLimits>()> retention_limits = {};
   // How long the answer of a view took, or its refusal.
   std::function<void(std::string_view view, int64_t duration_ns)> answered;
 };

@@ -271,6 +271,7 @@ std::vector<http::Route> Server::people_routes(const config::ServerConfig& confi
   const QueryHooks hooks{
       .write_audit_log = [this] { return authenticator_->log().write(); },
       .running_server = [this] { return running_server(health_.collect()); },
+      .retention_limits = [limits = retention_limits(config, config.data_dir)] { return limits; },
       .answered = [this](std::string_view view,
                          int64_t duration_ns) { health_.questions().note(view, duration_ns); }};
   std::vector<http::Route> routes = query_routes(snapshots_, hooks, query_limits(config));

@@ -26,6 +26,9 @@ class ServerSources : public query::ViewSources {
   query::KnownDraws::DrawAgain draw_again() const override { return scheduler::draw_again; }
   Status write_audit_log() override { return hooks_.write_audit_log(); }
   std::optional<query::RunningServer> running_server() override { return hooks_.running_server(); }
+  Result<store::RetentionLimits> retention_limits() override {
+    return hooks_.retention_limits ? hooks_.retention_limits() : ViewSources::retention_limits();
+  }
 
   void answered(const query::View& view, int64_t duration_ns) const {
     hooks_.answered(view.name, duration_ns);

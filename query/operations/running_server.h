@@ -37,6 +37,26 @@ struct BackgroundWorkHealth {
   }
 };
 
+// How long answers of one view took since the server's start, waiting for a thread not included.
+struct ViewAnswers {
+  std::string view = {};
+  int64_t answers = 0;
+  int64_t sum_ns = 0;
+  int64_t p95_max_ns = 0;  // 19 of 20 took no longer; 0: longer than the server distinguishes
+  int64_t over_1s = 0;
+  int64_t over_10s = 0;
+};
+
+// Uploads of profiles since the server's start, by how they ended, and what those accepted have.
+struct ReceivedUploads {
+  int64_t accepted = 0;
+  int64_t duplicate = 0;
+  int64_t refused = 0;
+  int64_t failed = 0;
+  int64_t samples = 0;
+  int64_t lost_samples = 0;  // taken, and not handed over by the kernel
+};
+
 // Times are wall clock of the server.
 struct RunningServer {
   std::string version = {};
@@ -50,6 +70,14 @@ struct RunningServer {
   int64_t daemons_slowed_down = 0;
   int64_t profiles_queued = 0;
   int64_t spooled_bytes = 0;
+  double daemon_cpus = 0;        // that daemons took over the last minute, together
+  double daemon_cpus_limit = 0;  // that their own limits permit, together
+  // Of all daemons over the last hour, where machines are drawn: CPUs that each took on average (nothing: not known yet), and the
+  // share of the fleet's CPU time that they may take (0: machines are not drawn).
+  std::optional<double> cpus_of_daemon = {};
+  double max_overhead_share = 0;
+  ReceivedUploads received = {};
+  std::vector<ViewAnswers> answers = {};  // by view
   // Some seconds old. Nothing: it could not be measured (store_error).
   std::optional<store::StoreHealth> store = {};
   std::string store_error = {};

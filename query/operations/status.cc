@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "query/operations/collection.h"
 #include "query/operations/machines.h"
+#include "query/operations/status_parts.h"
 #include "store/draws/draw_outcome.h"
 #include "store/fleet.h"
 #include "store/live/live_machines.h"
@@ -23,6 +24,7 @@ constexpr int64_t kNoDiskBytes = int64_t{64} << 20;
 constexpr int64_t kManyPending = 1000;
 constexpr double kManyWithoutSymbols = 0.2;
 constexpr double kFewAnswers = 0.9;
+constexpr double kManyLost = 0.05;
 constexpr size_t kShownVersions = 5;
 constexpr size_t kShownStops = 5;
 constexpr size_t kNewestDraws = 20;
@@ -33,7 +35,7 @@ std::string name_of_state(RowState state) {
   return state == RowState::kOk ? "ok" : state == RowState::kWarning ? "warning" : std::string(kFailedState);
 }
 
-class StatusRows {
+class StatusTable {
  public:
   void add(std::string subject, RowState state, std::string value, std::string detail = {}) {
     table_.rows.push_back({std::move(subject), name_of_state(state), std::move(value), std::move(detail)});
@@ -66,7 +68,7 @@ std::string bytes_text(int64_t bytes) {
   return readable(static_cast<double>(bytes), "bytes");
 }
 
-void add_server(const StatusRequest& request, const StatusFacts& facts, StatusRows& rows) {
+void add_server(const StatusRequest& request, const StatusFacts& facts, StatusTable& rows) {
   if (!facts.server) {
     rows.add("server", RowState::kOk, "not asked",
              "known from files only; use --server ADDR to see problems of daemons and background work");
@@ -78,7 +80,7 @@ void add_server(const StatusRequest& request, const StatusFacts& facts, StatusRo
            fmt::format("clients: {}, daemons: {}", server.address, server.fleet_address));
 }
 
-void add_versions(const std::map<std::string, int64_t>& live_by_version, StatusRows& rows) {
+void add_versions(const std::map<std::string, int64_t>& live_by_version, StatusTable& rows) {
   std::vector<std::pair<int64_t, std::string>> versions;  // the most frequent first
   for (const auto& [version, machines] : live_by_version) {
     versions.emplace_back(-machines, version);
@@ -97,7 +99,35 @@ void add_versions(const std::map<std::string, int64_t>& live_by_version, StatusR
   }
 }
 
-void add_daemons(const StatusRequest& request, const StatusFacts& facts, StatusRows& rows) {
+// The budget that is used up most.
+void add_overhead(const StatusRequest& request, const StatusFacts& facts, StatusTable& rows) {
+  const std::vector<OverheadBudgetUse> budgets = overhead_budgets(request, facts);
+  const auto highest = std::ranges::max_element(
+      budgets, {}, [](const OverheadBudgetUse& budget) { return budget.spent / budget.limit; });
+  if (highest == budgets.end()) {
+    return;
+  }
+  rows.judge("overhead", highest->is_over() ? RowState::kWarning : RowState::kOk,
+             fmt::format("{} of the fleet's CPU time, max {} ({})", readable(highest->spent, "share"),
+                         readable(highest->limit, "share"), highest->name),
+             highest->what_to_do);
+}
+
+void add_uploads(const RunningServer& server, StatusTable& rows) {
+  const ReceivedUploads& received = server.received;
+  rows.add("uploads", RowState::kOk,
+           fmt::format("{} accepted, {} duplicate, {} refused, {} failed", received.accepted,
+                       received.duplicate, received.refused, received.failed),
+           received.refused > 0 ? "plimsoll machines has the reason of each machine's newest refusal" : "");
+  const int64_t taken = received.samples + received.lost_samples;
+  const double lost =
+      taken == 0 ? 0 : static_cast<double>(received.lost_samples) / static_cast<double>(taken);
+  rows.judge("samples lost", lost > kManyLost ? RowState::kWarning : RowState::kOk,
+             fmt::format("{} of {} ({})", received.lost_samples, taken, readable(lost, "share")),
+             "kernels could not hand them over: lower collect.rate, or raise the memory of daemons");
+}
+
+void add_daemons(const StatusRequest& request, const StatusFacts& facts, StatusTable& rows) {
   int64_t live = 0;
   int64_t offline = 0;
   std::map<std::string, int64_t> live_by_version;
@@ -131,13 +161,14 @@ void add_daemons(const StatusRequest& request, const StatusFacts& facts, StatusR
     rows.judge("daemons slowed down", server.daemons_slowed_down > 0 ? RowState::kWarning : RowState::kOk,
                std::to_string(server.daemons_slowed_down),
                "they collect fewer samples to stay within their limits of CPU time and memory");
+    add_overhead(request, facts, rows);
     rows.add("spools of daemons", RowState::kOk,
              fmt::format("{} profiles, {}", server.profiles_queued, bytes_text(server.spooled_bytes)));
   }
 }
 
 // The newest draw of which all results are due; without one, the newest.
-void add_draws(const StatusRequest& request, const StatusFacts& facts, StatusRows& rows) {
+void add_draws(const StatusRequest& request, const StatusFacts& facts, StatusTable& rows) {
   if (facts.draws.empty()) {
     rows.add("draws", RowState::kOk, "none");
     return;
@@ -162,7 +193,7 @@ void add_draws(const StatusRequest& request, const StatusFacts& facts, StatusRow
                                     : "plimsoll draws " + draw.id + " shows the outcome of each machine");
 }
 
-void add_stops(const StatusFacts& facts, StatusRows& rows) {
+void add_stops(const StatusFacts& facts, StatusTable& rows) {
   std::vector<store::Stop> stops = facts.stops;
   std::erase_if(stops, [](const store::Stop& stop) { return stop.step == store::StopStep::kAll; });
   if (stops.empty()) {
@@ -181,7 +212,7 @@ void add_stops(const StatusFacts& facts, StatusRows& rows) {
   }
 }
 
-void add_profiles(const store::StoreHealth& store, StatusRows& rows) {
+void add_profiles(const store::StoreHealth& store, StatusTable& rows) {
   rows.judge("profiles pending", store.profiles_pending > kManyPending ? RowState::kWarning : RowState::kOk,
              fmt::format("{} of {}", store.profiles_pending, store.profiles_accepted),
              "accepted, and not in answers yet: the server builds rows slower than profiles arrive");
@@ -196,7 +227,7 @@ void add_profiles(const store::StoreHealth& store, StatusRows& rows) {
   }
 }
 
-void add_symbols(const store::StoreHealth& store, StatusRows& rows) {
+void add_symbols(const store::StoreHealth& store, StatusTable& rows) {
   const double share = store.locations == 0 ? 0
                                             : static_cast<double>(store.locations_without_symbols) /
                                                   static_cast<double>(store.locations);
@@ -207,7 +238,7 @@ void add_symbols(const store::StoreHealth& store, StatusRows& rows) {
              "the notes of plimsoll top name the binaries and the reasons (docs/symbolizing.md)");
 }
 
-void add_store(const StatusFacts& facts, StatusRows& rows) {
+void add_store(const StatusFacts& facts, StatusTable& rows) {
   if (!facts.store_error.empty()) {
     rows.add("data directory", RowState::kFailed, "cannot be measured", facts.store_error);
   }
@@ -251,7 +282,7 @@ std::string detail_of(const BackgroundWorkHealth& work, int64_t now_ns) {
   return work.is_failing() ? detail + "; " + work.hint : detail;
 }
 
-void add_work(const StatusRequest& request, const RunningServer& server, StatusRows& rows) {
+void add_work(const StatusRequest& request, const RunningServer& server, StatusTable& rows) {
   for (const BackgroundWorkHealth& work : server.work) {
     const RowState state = work.is_failing() || work.is_stuck(request.now_ns) ? RowState::kFailed
                            : work.is_long(request.now_ns)                     ? RowState::kWarning
@@ -264,8 +295,22 @@ void add_work(const StatusRequest& request, const RunningServer& server, StatusR
 }  // namespace
 
 Result<StatusRequest> parse_status(const Parameters& parameters, int64_t now_ns) {
-  const auto read = read_parameters(parameters, {});
-  return read ? Result<StatusRequest>(StatusRequest{now_ns}) : propagate(read);
+  constexpr std::pair<std::string_view, StatusRows> kRows[] = {{"subject", StatusRows::kSubject},
+                                                               {"work", StatusRows::kWork},
+                                                               {"question", StatusRows::kQuestion},
+                                                               {"overhead", StatusRows::kOverhead}};
+  StatusRequest request{.now_ns = now_ns};
+  const Parameter by{"by", [&](const std::string& text) -> Status {
+                       const auto* const row =
+                           std::ranges::find(kRows, text, &std::pair<std::string_view, StatusRows>::first);
+                       if (row == std::end(kRows)) {
+                         return invalid_parameter("by", text, "subject, work, question or overhead");
+                       }
+                       request.rows = row->second;
+                       return {};
+                     }};
+  const auto read = read_parameters(parameters, std::span(&by, 1));
+  return read ? Result<StatusRequest>(request) : propagate(read);
 }
 
 Result<StatusFacts> StatusFacts::load(const std::string& data_dir, std::optional<RunningServer> server) {
@@ -304,13 +349,24 @@ Result<StatusFacts> StatusFacts::load(const std::string& data_dir, std::optional
 }
 
 Table status(const StatusRequest& request, const StatusFacts& facts) {
-  StatusRows rows;
+  switch (request.rows) {
+    case StatusRows::kWork:
+      return background_work(request, facts);
+    case StatusRows::kQuestion:
+      return answered_views(facts);
+    case StatusRows::kOverhead:
+      return overhead(request, facts);
+    case StatusRows::kSubject:
+      break;
+  }
+  StatusTable rows;
   add_server(request, facts, rows);
   add_daemons(request, facts, rows);
   add_draws(request, facts, rows);
   add_stops(facts, rows);
   add_store(facts, rows);
   if (facts.server) {
+    add_uploads(*facts.server, rows);
     add_work(request, *facts.server, rows);
   }
   return std::move(rows).table();

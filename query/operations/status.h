@@ -17,11 +17,14 @@
 
 namespace plimsoll::query {
 
+enum class StatusRows { kSubject, kWork, kQuestion, kOverhead };
+
 struct StatusRequest {
   int64_t now_ns = 0;  // wall clock
+  StatusRows rows = StatusRows::kSubject;
 };
 
-// No parameters.
+// Parameters: by (subject, work, question or overhead).
 Result<StatusRequest> parse_status(const Parameters& parameters, int64_t now_ns);
 
 struct StatusFacts {
@@ -40,7 +43,8 @@ struct StatusFacts {
 inline constexpr std::string_view kStatusColumn = "state";
 inline constexpr std::string_view kFailedState = "failed";
 
-// Rows: subject, state (ok, warning, failed), value, detail (why, or what to do).
+// By subject: subject, state (ok, warning, failed), value, detail (why, or what to do).
+// Else as query/operations/status_parts.h has it.
 Table status(const StatusRequest& request, const StatusFacts& facts);
 
 }  // namespace plimsoll::query

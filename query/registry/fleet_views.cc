@@ -6,6 +6,7 @@
 #include "query/operations/collection.h"
 #include "query/operations/jobs.h"
 #include "query/operations/status.h"
+#include "query/operations/store_status.h"
 #include "query/placement/measured/measured_pairs.h"
 #include "query/registry/answers.h"
 #include "query/registry/common_parameters.h"
@@ -13,6 +14,7 @@
 #include "query/views/coverage.h"
 #include "query/wsmeter/observations.h"
 #include "store/draws/draw_outcome.h"
+#include "store/store_account.h"
 
 namespace plimsoll::query {
 namespace {
@@ -274,13 +276,36 @@ View status_view() {
           R"(With --data it shows what the files of the data directory say: without a server there are no problems of daemons and
 no background work to report. docs/monitoring.md has the same as metrics for Prometheus.
 )",
-      .parameters = {},
+      .parameters = {{.name = "by",
+                      .kind = ValueKind::kChoice,
+                      .help = "A row per subject, background work, view with its times of answers, or budget",
+                      .default_value = "subject",
+                      .choices = {"subject", "work", "question", "overhead"}}},
       .columns = {{"subject", "", "Part of the server or its fleet", kAlwaysShown},
                   {std::string(kStatusColumn), "", "ok, warning or failed", kAlwaysShown},
                   {"value", "", "What it is now", kAlwaysShown},
+                  {"work", "", "With --by work: the background work", kAlwaysShown},
+                  {"newest_success", "", "With --by work: end of the newest pass without an error"},
+                  {"running_since", "", "With --by work: start of the running pass"},
+                  {"failing_since", "", "With --by work: since when passes fail"},
+                  {"errors", "count", "With --by work: failed passes since the server's start"},
+                  {"last_error_at", "", "With --by work: when a pass failed last"},
+                  {"last_error", "", "With --by work: its error"},
+                  {"view", "", "With --by question: the view", kAlwaysShown},
+                  {"answers", "count", "With --by question: answers since the server's start"},
+                  {"mean", "ns", "With --by question: mean time of an answer"},
+                  {"p95_max", "ns", "With --by question: 95 % of the answers took at most this long"},
+                  {"over_1s", "count", "With --by question: answers that took over a second"},
+                  {"over_10s", "count", "With --by question: answers that took over ten seconds"},
+                  {"budget", "", "With --by overhead: the limit on what daemons take", kAlwaysShown},
+                  {"spent", "share", "With --by overhead: share of the fleet's CPU time that daemons take"},
+                  {"limit", "share", "With --by overhead: share that they may take"},
+                  {"used_share", "share", "With --by overhead: spent as a share of the limit"},
                   {"detail", "", "Why, or what to do"}},
       .examples = {{"plimsoll status --server ADDR",
                     "before a shift, or in a probe: exit status 1 on failure"},
+                   {"plimsoll status --server ADDR --by work", "background work, with its last errors"},
+                   {"plimsoll status --server ADDR --by question", "which questions take long"},
                    {"plimsoll status --data DIR", "without a server"}},
       .effort = Effort::kShort,
       .fails_where = FailureRule{std::string(kStatusColumn), std::string(kFailedState)},
@@ -289,6 +314,43 @@ no background work to report. docs/monitoring.md has the same as metrics for Pro
         const auto facts =
             request ? StatusFacts::load(sources.data_dir(), sources.running_server()) : propagate(request);
         return facts ? Result<Answer>(status(*request, *facts)) : propagate(facts);
+      },
+  };
+}
+
+View store_view() {
+  return {
+      .name = "store",
+      .command = "",
+      .taken_by = "store status",
+      .summary = "Show what the data directory holds, by block or by limit, and how it grows",
+      .parameters = {{.name = "by",
+                      .kind = ValueKind::kChoice,
+                      .help = "A row per block, or per limit on what is kept",
+                      .default_value = "block",
+                      .choices = {"block", "limit"}}},
+      .columns = {{"block", "", "Number of the block", kAlwaysShown},
+                  {"state", "", "open, sealed, rolled up, or damaged", kAlwaysShown},
+                  {"from", "", "Start of its first profile"},
+                  {"to", "", "End of its last profile"},
+                  {"profiles", "count", "Profiles"},
+                  {"rows", "count", "Rows"},
+                  {"segments", "count", "Files of rows", kDetail},
+                  {"part", "", "With --by limit: what is limited", kAlwaysShown},
+                  {"bytes", "bytes", "Disk space", kAlwaysShown},
+                  {"max_bytes", "bytes", "With --by limit: the most that it may take"},
+                  {"used_share", "share", "With --by limit: bytes as a share of max_bytes"},
+                  {"bytes_a_day", "bytes", "With --by limit: growth, by the last 7 days"},
+                  {"room", "days", "With --by limit: how much history fits at this growth"},
+                  {"max_age", "days", "With --by limit: the longest that it is kept"},
+                  {"key", "", "With --by limit: key of the server's configuration"},
+                  {"at_limit", "", "With --by limit: what happens at the limit"}},
+      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
+        const auto request = parse_store_status(question.parameters, question.now_ns);
+        const auto account =
+            request ? store::account_store(sources.data_dir(), question.now_ns) : propagate(request);
+        const auto limits = account ? sources.retention_limits() : propagate(account);
+        return limits ? Result<Answer>(store_status(*request, *account, *limits)) : propagate(limits);
       },
   };
 }
@@ -395,9 +457,9 @@ View measured_pairs_view() {
 }  // namespace
 
 std::vector<View> fleet_views() {
-  return {compare_view(), coverage_view(),     machines_view(),      jobs_view(),
-          draws_view(),   collection_view(),   status_view(),        measure_view(),
-          audit_view(),   observations_view(), measured_pairs_view()};
+  return {compare_view(), coverage_view(),   machines_view(),     jobs_view(),
+          draws_view(),   collection_view(), status_view(),       store_view(),
+          measure_view(), audit_view(),      observations_view(), measured_pairs_view()};
 }
 
 }  // namespace plimsoll::query

@@ -7,7 +7,7 @@
 
 namespace plimsoll::query {
 
-// compare, coverage, machines, jobs, draws, collection, collection/measure, audit, observations, measured-pairs
+// compare, coverage, machines, jobs, draws, collection, status, store, collection/measure, audit, observations, measured-pairs
 std::vector<View> fleet_views();
 
 }  // namespace plimsoll::query

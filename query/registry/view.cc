@@ -12,6 +12,7 @@
 #include "query/registry/profile_views.h"
 #include "query/snapshot/dimension.h"
 #include "query/table/values.h"
+#include "store/directory/disk_usage.h"
 
 namespace plimsoll::query {
 namespace {
@@ -152,6 +153,11 @@ std::string help_of(const ParameterSpec& parameter) {
   help += parameter.is_repeatable ? "; may be repeated" : "";
   const bool says_default = !parameter.default_value.empty() && parameter.kind != ValueKind::kFlag;
   return says_default ? fmt::format("{} (default: {})", help, parameter.default_value) : help;
+}
+
+Result<store::RetentionLimits> ViewSources::retention_limits() {
+  const auto disk = store::disk_bytes(data_dir());
+  return disk ? Result<store::RetentionLimits>(store::RetentionLimits().on_disk_of(*disk)) : propagate(disk);
 }
 
 size_t failed_rows(const View& view, const Answer& answer) {

@@ -23,6 +23,7 @@
 #include "query/table/table.h"
 #include "query/views/flame.h"
 #include "sqlite/question/question.h"
+#include "store/retention/retention_limits.h"
 
 namespace plimsoll::query {
 
@@ -118,6 +119,8 @@ class ViewSources {
   virtual Status write_audit_log() { return {}; }
   // What only a running server knows of itself; nothing: the source is a data directory.
   virtual std::optional<RunningServer> running_server() { return std::nullopt; }
+  // Of the data directory: those of the server that writes it, or the defaults on its disk.
+  virtual Result<store::RetentionLimits> retention_limits();
 };
 
 struct Example {

@@ -68,6 +68,9 @@ class Drawer {
     budget_.heard_from(machine_id, cpu_time_ns, now_ns);
   }
 
+  // What draws cost, and may cost.
+  const OverheadBudget& budget() const { return budget_; }
+
   // Whether what a profile says of its draw is what was drawn, and it was measured within the interval that the draw
   // speaks for; of no draw, always. kInvalid otherwise: clients cannot set their own weight or time.
   Status check(const wire::RawProfile& profile);

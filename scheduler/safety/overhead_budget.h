@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,9 @@ class OverheadBudget {
   void heard_from(std::string_view machine_id, int64_t cpu_time_ns, int64_t now_ns) {
     meter_.heard_from(machine_id, cpu_time_ns, now_ns);
   }
+  // CPUs that a daemon took on average over the last hour; nothing: not known yet.
+  std::optional<double> cpus_of_daemon(int64_t now_ns) const { return meter_.cpus_of_daemon(now_ns); }
+  double max_share() const { return max_share_; }
   // The draws of the last hour, of which those count whose windows were over `late_after_ns` before they were due.
   void learn(std::span<const store::DrawWithMachines> draws, int64_t late_after_ns, int64_t now_ns);
 

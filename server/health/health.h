@@ -29,6 +29,7 @@ struct ServerHealth {
   std::vector<ListenerHealth> listeners;
   scheduler::ReceivedProfiles received;
   scheduler::DaemonTotals daemons;
+  scheduler::DrawOverhead overhead;
   std::vector<query::BackgroundWorkHealth> work;
   std::vector<ViewTimes> questions;
   MeasuredFacts measured;

@@ -25,8 +25,10 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Pair;
 
 constexpr std::string_view kProtobuf = "application/x-protobuf";
 // Machines stay live without a daemon that reports again.
@@ -272,6 +274,34 @@ TEST_F(Monitoring, StatusShowsTheServerAndItsDaemons) {
   const auto of_files = rows_of(view("status", {"--data", folder_ / "data"}));
   EXPECT_EQ(text(subject(of_files, "server").at("value")), "not asked");
   EXPECT_EQ(text(subject(of_files, "stop").at("value")), "everything: nothing is measured");
+}
+
+TEST_F(Monitoring, StatusHasTablesOfItsParts) {
+  const auto work = rows_of(view("status", {"--server", server_.address(), "--by", "work"}));
+  EXPECT_THAT(work, Contains(AllOf(Contains(Pair("work", query::Value("rows"))),
+                                   Contains(Pair("state", query::Value("ok"))))));
+  ASSERT_EQ(get(server_.address(), "/api/v1/machines").status, 200);
+  const auto questions = rows_of(view("status", {"--server", server_.address(), "--by", "question"}));
+  EXPECT_THAT(questions, Contains(AllOf(Contains(Pair("view", query::Value("machines"))),
+                                        Contains(Pair("answers", query::Value(int64_t{1}))))));
+}
+
+// The server shows its own limits.
+TEST_F(Monitoring, TheStoreIsShownByTheServerAsByItsFiles) {
+  ASSERT_TRUE(
+      eventually([&] { return stored_in(folder_ / "data").built == 1; }, std::chrono::milliseconds(50)));
+  const auto shown = [](const std::vector<std::string>& arguments) {
+    std::vector<std::string> argv{"plimsoll", "store", "status", "--csv"};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    return run(argv);
+  };
+  const Finished of_server = shown({"--server", server_.address()});
+  EXPECT_EQ(of_server.status, 0) << of_server.err;
+  EXPECT_THAT(of_server.out, HasSubstr("\n000001,open,"));
+  EXPECT_THAT(shown({"--data", folder_ / "data"}).out, HasSubstr("\n000001,open,"));
+  EXPECT_THAT(shown({"--server", server_.address(), "--by", "limit"}).out,
+              HasSubstr("retention.rows_max_bytes,the oldest block is dropped"));
+  EXPECT_EQ(shown({"--server", server_.address(), "--config", "server.toml"}).status, 2);
 }
 
 // Where segments cannot be written, rows cannot be built.

@@ -76,6 +76,8 @@ TEST(Status, OfAHealthyServerIsOk) {
             "profiles pending,ok,0 of 10,\n"
             "profiles set aside,ok,0,\n"
             "symbols,ok,\"10.00 % of 100 addresses without; binaries: 3 found, 0 pending, 0 missing\",\n"
+            "uploads,ok,\"0 accepted, 0 duplicate, 0 refused, 0 failed\",\n"
+            "samples lost,ok,0 of 0 (0.00 %),\n"
             "background: rows,ok,last success 5s ago,\n");
 }
 
@@ -187,6 +189,80 @@ TEST(Status, JudgesWhatTheDataDirectoryHolds) {
   facts.store_error = "no such directory";
   EXPECT_EQ(row_of(facts, "data directory"), "failed cannot be measured; no such directory");
   EXPECT_EQ(row_of(facts, "disk"), "no row");
+}
+
+StatusFacts with_daemons_costs() {
+  StatusFacts facts = healthy();
+  for (store::LiveMachine& machine : facts.machines) {
+    machine.attributes.set_cores(50);
+  }
+  facts.server->daemon_cpus = 0.5;
+  facts.server->daemon_cpus_limit = 2;
+  facts.server->cpus_of_daemon = 0.01;
+  facts.server->max_overhead_share = 0.0001;
+  return facts;
+}
+
+TEST(Status, ComparesWhatDaemonsTakeWithTheirBudgets) {
+  StatusFacts facts = with_daemons_costs();
+  EXPECT_EQ(
+      csv(status({kStartNs, StatusRows::kOverhead}, facts)),
+      "budget,state,spent,limit,used_share,detail\n"
+      "draw.max_overhead_percent,warning,0.0002,0.0001,2,\"drawn machines are withheld until daemons take "
+      "less: draw fewer, shorten collect.window, or raise draw.max_overhead_percent\"\n"
+      "daemons' CPU limits,ok,0.005,0.02,0.25,\n");
+  EXPECT_THAT(row_of(facts, "overhead"),
+              HasSubstr("warning 0.02 % of the fleet's CPU time, max 0.01 % (draw.max_overhead_percent); "));
+  facts.server->max_overhead_share = 0.001;
+  EXPECT_EQ(row_of(facts, "overhead"), "ok 0.50 % of the fleet's CPU time, max 2.00 % (daemons' CPU limits)");
+  facts.machines.clear();
+  EXPECT_EQ(status({kStartNs, StatusRows::kOverhead}, facts).rows.size(), 0);
+}
+
+TEST(Status, ListsBackgroundWorkWithItsLastError) {
+  StatusFacts facts = healthy();
+  facts.server->work.push_back({.name = "symbols",
+                                .failing_since_ns = kStartNs - kNsPerMinute,
+                                .errors = 2,
+                                .last_error_ns = kStartNs,
+                                .last_error = "disk full",
+                                .hint = "free disk space"});
+  EXPECT_EQ(csv(status({kStartNs, StatusRows::kWork}, facts)),
+            "work,state,newest_success,running_since,failing_since,errors,last_error_at,last_error,detail\n"
+            "rows,ok,2027-01-15T07:59:55Z,,,0,,,\n"
+            "symbols,failed,,,2027-01-15T07:59:00Z,2,2027-01-15T08:00:00Z,disk full,free disk space\n");
+  facts.server.reset();
+  const Table of_files = status({kStartNs, StatusRows::kWork}, facts);
+  EXPECT_EQ(of_files.rows.size(), 0);
+  EXPECT_THAT(of_files.notes, ElementsAre("known to a running server only: use --server ADDR"));
+}
+
+TEST(Status, ListsViewsByTheirSlowAnswers) {
+  StatusFacts facts = healthy();
+  facts.server->answers = {
+      {.view = "top", .answers = 10, .sum_ns = 10 * kNsPerMs, .p95_max_ns = 5 * kNsPerMs},
+      {.view = "sql", .answers = 2, .sum_ns = 30 * kNsPerSecond, .over_1s = 2, .over_10s = 1},
+      {.view = "flame"}};
+  EXPECT_EQ(csv(status({kStartNs, StatusRows::kQuestion}, facts)),
+            "view,answers,mean,p95_max,over_1s,over_10s\n"
+            "sql,2,15000000000,,2,1\n"
+            "top,10,1000000,5000000,0,0\n");
+}
+
+TEST(Status, TellsOfRefusedUploadsAndLostSamples) {
+  StatusFacts facts = healthy();
+  facts.server->received = {.accepted = 7, .duplicate = 1, .refused = 2, .samples = 90, .lost_samples = 10};
+  EXPECT_EQ(
+      row_of(facts, "uploads"),
+      "ok 7 accepted, 1 duplicate, 2 refused, 0 failed; plimsoll machines has the reason of each machine's "
+      "newest refusal");
+  EXPECT_THAT(row_of(facts, "samples lost"), HasSubstr("warning 10 of 100 (10.00 %); "));
+}
+
+TEST(Status, TakesOneParameter) {
+  EXPECT_EQ(parse_status({{"by", "work"}}, 0)->rows, StatusRows::kWork);
+  EXPECT_EQ(parse_status({}, 0)->rows, StatusRows::kSubject);
+  EXPECT_THAT(parse_status({{"by", "colour"}}, 0).error().text(), HasSubstr("subject, work, question"));
 }
 
 TEST(Status, OfADataDirectoryIsWhatItsFilesSay) {

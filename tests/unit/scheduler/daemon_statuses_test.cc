@@ -55,6 +55,8 @@ TEST_F(DaemonStatusesTest, SumsUpTheNewestOfEachLiveDaemon) {
   EXPECT_EQ(totals().profiles_queued, 6);
   EXPECT_EQ(totals().spooled_bytes, 2000);
   EXPECT_DOUBLE_EQ(totals().max_cpu_of_limit, 0.9);
+  EXPECT_DOUBLE_EQ(totals().cpus, 0.01);
+  EXPECT_DOUBLE_EQ(totals().cpus_limit, 0.02);
 }
 
 TEST_F(DaemonStatusesTest, ForgetsWhoIsOffline) {
