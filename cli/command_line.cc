@@ -146,10 +146,14 @@ void add_demo(CLI::App& app, DemoOptions& options) {
   command->add_option("--rate", options.rate_hz, "Samples per second and CPU (default 199)")
       ->type_name("HZ")
       ->check(CLI::Range(1, 1000));
+  command->add_flag("--keep", options.keeps_running,
+                    "Keep the server and the daemon running afterwards, with the web page, until Ctrl-C");
   command->footer(
       R"(Examples:
   # everything in a new folder under /tmp, for 20 seconds
   plimsoll demo
+  # and then look at it in a browser
+  plimsoll demo --keep
   # longer, and in a folder of yours
   plimsoll demo --seconds 60 --data ./demo
 )");

@@ -48,6 +48,7 @@ struct DemoOptions {
   std::string data_dir;  // empty: a new one under /tmp
   uint32_t seconds = 20;
   uint32_t rate_hz = 199;
+  bool keeps_running = false;  // server and daemon, until SIGINT or SIGTERM
 };
 Status run_demo(const DemoOptions& options);
 

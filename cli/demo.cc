@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -61,6 +63,16 @@ bool is_there(const std::string& program) {
     folders.remove_prefix(std::min(colon + 1, folders.size()));
   }
   return false;
+}
+
+// To be called while there is one thread: those that it makes later do not take them, only sigwait() does.
+sigset_t block_end_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGINT);
+  ::sigaddset(&signals, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
 }
 
 Result<std::string> make_data_dir(const DemoOptions& options) {
@@ -165,8 +177,8 @@ void print_next(const std::string& data_dir, const std::string& function, const 
   }
   fmt::print("Which programs and threads cause it?\n  plimsoll top --data {} --by app,thread\n", data);
   fmt::print(
-      "With a server on this data, give --server 127.0.0.1:7070 instead of --data: plimsoll server --data "
-      "{}\n",
+      "With a server on this data, give --server 127.0.0.1:7070 instead of --data, and open "
+      "http://127.0.0.1:7070/ in a browser: plimsoll server --data {}\n",
       data);
 }
 
@@ -191,6 +203,49 @@ Status print_answers(const std::string& data_dir) {
   return {};
 }
 
+// A server and the daemon of this machine.
+struct RunningPair {
+  std::unique_ptr<server::Server> server;
+  ChildProcess daemon;
+
+  static Result<RunningPair> start(const config::ServerConfig& config, const std::string& folder) {
+    auto server = server::Server::start(config, table_worker());
+    if (!server) {
+      return propagate(server);
+    }
+    auto daemon = ChildProcess::start({folder + "/plimsolld", "--server", (*server)->fleet_address(),
+                                       "--state-dir", config.data_dir + "/plimsolld"},
+                                      daemon_log_of(config));
+    return daemon ? Result<RunningPair>(RunningPair{std::move(*server), std::move(*daemon)})
+                  : propagate(daemon);
+  }
+  static std::string daemon_log_of(const config::ServerConfig& config) {
+    return config.data_dir + "/plimsolld.log";
+  }
+  // What the daemon has measured by now is in answers afterwards.
+  void stop() {
+    daemon.stop();
+    server->stop();
+  }
+};
+
+// Until a signal, at the address that was printed first.
+Status keep_running(const config::ServerConfig& config, const std::string& folder) {
+  const sigset_t signals = block_end_signals();
+  auto kept = RunningPair::start(config, folder);
+  if (!kept) {
+    return propagate(kept);
+  }
+  fmt::print(
+      "\nThe web page: http://{}/\nThis machine is profiled until you press Ctrl-C; the data stays in {}.\n",
+      kept->server->address(), config.data_dir);
+  std::fflush(stdout);
+  int signal_number = 0;
+  ::sigwait(&signals, &signal_number);
+  kept->stop();
+  return {};
+}
+
 }  // namespace
 
 Status run_demo(const DemoOptions& options) {
@@ -208,19 +263,14 @@ Status run_demo(const DemoOptions& options) {
   config.collect_window_ns = 2 * kNsPerSecond;
   config.heartbeat_ns = kNsPerSecond;
   config.symbol_roots.push_back(folder);
-  auto server = server::Server::start(config, table_worker());
-  if (!server) {
-    return propagate(server);
+  auto started = RunningPair::start(config, folder);
+  if (!started) {
+    return propagate(started);
   }
-  fmt::print("server: http://{} for queries, http://{} for daemons\n", (*server)->address(),
-             (*server)->fleet_address());
-  const std::string daemon_log = *data_dir + "/plimsolld.log";
-  auto daemon = ChildProcess::start({folder + "/plimsolld", "--server", (*server)->fleet_address(),
-                                     "--state-dir", *data_dir + "/plimsolld"},
-                                    daemon_log);
-  if (!daemon) {
-    return propagate(daemon);
-  }
+  // The page of --keep is where the first server was.
+  config.listen = started->server->address();
+  config.fleet_listen = started->server->fleet_address();
+  fmt::print("server: http://{} for queries, http://{} for daemons\n", config.listen, config.fleet_listen);
   std::vector<ChildProcess> running;
   for (const Workload& workload : workloads(folder, options.seconds)) {
     if (!is_there(workload.program)) {
@@ -234,13 +284,14 @@ Status run_demo(const DemoOptions& options) {
     running.push_back(std::move(*child));
   }
   fmt::print("running a workload of {} programs\n", running.size());
-  if (auto waited = wait_with_progress(options.seconds, *daemon, daemon_log); !waited) {
+  if (auto waited = wait_with_progress(options.seconds, started->daemon, RunningPair::daemon_log_of(config));
+      !waited) {
     return waited;
   }
-  daemon->stop();
+  started->stop();
   running.clear();
-  (*server)->stop();
-  return print_answers(*data_dir);
+  const Status answered = print_answers(*data_dir);
+  return answered && options.keeps_running ? keep_running(config, folder) : answered;
 }
 
 }  // namespace plimsoll::cli
