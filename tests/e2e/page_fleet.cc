@@ -2,7 +2,7 @@
 //
 // profiles: of 16 machines of three platforms over the last two hours, in which two functions of the job search have changed an hour ago;
 // and names that are hostile to a page. large: one profile of a tree of over 100,000 nodes, and of a stack of 3,000 frames. register: the
-// machines report to a server, with what runs on them.
+// machines report to a server, with what runs on them; some refuse or fail what they are told to collect.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct PathCost {
   double hits;
 };
 
-// "[k]" marks code of the kernel; braces stand for the brackets of templates, which mean inlining in the fixture.
+// "[k]" marks code of the kernel, "[u]" code of a library without symbols; braces stand for the brackets of templates, which mean inlining in the fixture.
 constexpr PathCost kPaths[] = {
     {"search",
      "main@server/main.cc:31;rpc::Server::Serve@rpc/server.cc:118;rpc::Server::Dispatch@rpc/"
@@ -129,6 +129,8 @@ constexpr PathCost kPaths[] = {
      "main@gateway/main.cc:9;gateway::Loop::Run@gateway/loop.cc:30;tls::Session::Read@tls/"
      "session.cc:88;aes_gcm_dec@aesni.S:400",
      240},
+    {"gateway", "main@gateway/main.cc:9;gateway::Loop::Run@gateway/loop.cc:30;[u]0;[u]1", 70},
+    {"gateway", "main@gateway/main.cc:9;gateway::Loop::Run@gateway/loop.cc:30;[u]2", 30},
     {"gateway",
      "main@gateway/main.cc:9;gateway::Loop::Run@gateway/loop.cc:34;http::Parser::Feed@http/parser.cc:52",
      130},
@@ -161,7 +163,8 @@ void describe(wire::Machine& machine, int number) {
   machine.set_kernel_release("6.1.0-17-amd64");
   machine.set_cores(64);
   machine.set_memory_bytes(uint64_t{256} << 30);
-  machine.set_daemon_version("0.1.0");
+  // Two were not updated.
+  machine.set_daemon_version(number % 8 == 5 ? "0.0.9" : "0.1.0");
 }
 
 // Not all machines run everything.
@@ -173,6 +176,31 @@ bool runs(int machine, std::string_view job) {
 void write_profile(const std::string& path, const wire::RawProfile& profile) {
   const auto encoded = wire::encode(profile);
   std::ofstream(path, std::ios::binary).write(encoded.data(), static_cast<std::streamsize>(encoded.size()));
+}
+
+// What the fixture calls "[u]N" becomes code of a library that has no symbols here.
+void move_into_stripped_library(wire::RawProfile& profile) {
+  int library = -1;
+  wire::Locations& locations = *profile.mutable_locations();
+  for (int at = 0; at < locations.kind_size(); ++at) {
+    if (locations.kind(at) != wire::NAMED) {
+      continue;
+    }
+    const std::string& name = profile.frames(static_cast<int>(locations.address(at))).function();
+    if (!name.starts_with("[u]")) {
+      continue;
+    }
+    if (library < 0) {
+      library = profile.binaries_size();
+      wire::Binary& binary = *profile.add_binaries();
+      binary.set_identity_kind(wire::GNU_BUILD_ID);
+      binary.set_identity(std::string(20, '\x5a'));
+      binary.set_path("/srv/gateway/libcompress.so.4");
+    }
+    locations.set_kind(at, wire::ELF);
+    locations.set_owner(at, static_cast<uint32_t>(library));
+    locations.set_address(at, 0x1000 * static_cast<uint64_t>(name[3] - '0' + 1) + 0x20);
+  }
 }
 
 // What the fixture calls "[k]NAME" becomes code of the kernel, with its symbols.
@@ -260,6 +288,7 @@ void write_fleet(const std::string& folder) {
           frame.set_function(hostile_names()[static_cast<size_t>(frame.function()[4] - '0')]);
         }
       }
+      move_into_stripped_library(profile);
       move_into_kernel(profile);
       write_profile(fmt::format("{}/{:02}-{:02}.profile", folder, machine, step), profile);
     }
@@ -291,11 +320,29 @@ void write_large(const std::string& folder) {
   write_profile(folder + "/large.profile", profile);
 }
 
+// What some machines say of what they were told to collect.
+void answer_assignments(int number, const wire::HeartbeatReply& reply, wire::HeartbeatRequest& heartbeat) {
+  heartbeat.clear_assignments();
+  for (const wire::Assignment& assignment : reply.assignments()) {
+    wire::AssignmentReport& report = *heartbeat.add_assignments();
+    report.set_id(assignment.id());
+    const bool refuses = number % 8 == 3;
+    const bool fails = number % 8 == 5;
+    report.set_state(refuses ? wire::REFUSED : fails ? wire::FAILED : wire::WAITING);
+    report.set_detail(refuses ? "the machine's own limits: limits.max_cpu_percent"
+                      : fails ? "opening cpu-clock: too many open files"
+                              : "");
+  }
+}
+
 bool register_fleet(const std::string& address) {
   http::Client client({.base_url = address});
-  const auto send = [&](const char* path, const std::string& body) {
-    const auto response = client.send("POST", path, body, "application/x-protobuf");
-    return response && response->ok();
+  std::string body;  // of the newest answer
+  const auto send = [&](const char* path, const std::string& content) {
+    auto response = client.send("POST", path, content, "application/x-protobuf");
+    const bool is_ok = response && response->ok();
+    body = is_ok ? std::move(response->body) : std::string();
+    return is_ok;
   };
   bool all = true;
   for (int number = 0; number < kMachines; ++number) {
@@ -307,6 +354,12 @@ bool register_fleet(const std::string& address) {
     heartbeat.set_machine_id(registration.machine().id());
     heartbeat.set_boot_id("boot");
     heartbeat.set_census_ns(60 * kNsPerSecond);
+    wire::DaemonStatus& status = *heartbeat.mutable_status();
+    status.set_cpu_share(0.002 + 0.0002 * number);
+    status.set_cpu_share_limit(0.01);
+    if (number == 6) {
+      status.set_problem("no hardware counters: a virtual machine without a PMU; cpu-clock is used");
+    }
     for (const std::string_view job : {"search", "ads", "storage", "gateway"}) {
       if (runs(number, job)) {
         wire::InstanceUsage& usage = *heartbeat.add_instances();
@@ -319,6 +372,11 @@ bool register_fleet(const std::string& address) {
     }
     all = all && send("/fleet/v1/register", registration.SerializeAsString()) &&
           send("/fleet/v1/heartbeat", heartbeat.SerializeAsString());
+    wire::HeartbeatReply reply;
+    if (reply.ParseFromString(body) && reply.assignments_size() > 0) {
+      answer_assignments(number, reply, heartbeat);
+      all = all && send("/fleet/v1/heartbeat", heartbeat.SerializeAsString());
+    }
   }
   return all;
 }

@@ -121,6 +121,27 @@ TEST_F(Page, SeveralEventsAndBothDirectionsOfADiff) {
   look("events", server);
 }
 
+TEST_F(Page, AFunctionHasAPageOfItsOwn) {
+  const TestServer server(PageData::of("profiles"));
+  ASSERT_TRUE(server.becomes_ready());
+  look("function", server);
+}
+
+// Draws by order alone: the scheduled ones are an hour away. Machines that refuse or fail stop nothing.
+TEST_F(Page, HealthShowsWhatNeedsAttentionAndWhatToDo) {
+  const TestServer server(PageData::of("profiles"),
+                          "[draw]\ninterval = \"1h\"\npercent = 50\nmax_percent_per_job = 100\n"
+                          "max_percent_per_platform = 100\nmax_overhead_percent = 100\nstop_percent = 100\n");
+  ASSERT_TRUE(server.becomes_ready());
+  look("health", server);
+}
+
+TEST_F(Page, QuestionsAskedColdTakeThreeClicks) {
+  const TestServer server(PageData::of("profiles"));
+  ASSERT_TRUE(server.becomes_ready());
+  look("questions", server);
+}
+
 TEST_F(Page, EveryPageCanBeReadByEveryone) {
   const TestServer server(PageData::of("profiles"));
   ASSERT_TRUE(server.becomes_ready());

@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import http from "node:http";
-import { test } from "node:test";
-import { api, cellsOf, percent, server, within } from "./support.mjs";
+import { beforeEach, test } from "node:test";
+import { api, cellsOf, parametersOf, percent, plimsoll, server, within } from "./support.mjs";
 
-execFileSync(`${process.env.PLIMSOLL_BIN}/page_fleet`, ["register", `http://${process.env.PLIMSOLL_FLEET}`]);
+const register = () =>
+  execFileSync(`${process.env.PLIMSOLL_BIN}/page_fleet`, [
+    "register",
+    `http://${process.env.PLIMSOLL_FLEET}`,
+  ]);
+beforeEach(register); // machines are live for half a minute
 
 test("the tiles and rankings have the numbers of the API", () =>
   within("", {}, async (page) => {
@@ -17,6 +22,7 @@ test("the tiles and rankings have the numbers of the API", () =>
     const sum = (name) => coverage.rows.reduce((total, row) => total + (row[name] ?? 0), 0);
     const figures = await page.locator(".tile .figure").allInnerTexts();
     assert.equal(figures[0], `${sum("machines_seen")} of ${sum("machines")}`);
+    assert.equal(figures.length, 5);
     const machines = await api("machines");
     assert.equal(figures[1], String(machines.rows.filter(({ state }) => state === "live").length));
     assert.ok(figures[2].endsWith("%"), figures[2]);
@@ -61,11 +67,54 @@ test("only changes that are more than chance are listed", () =>
     await page.waitForSelector(".verdicts");
   }));
 
-test("from the hottest function to where it runs in one click", () =>
+test("from the hottest function to the jobs that run it in one click", () =>
   within("", {}, async (page) => {
-    await page.locator(".panel.wide tbody a").first().click();
-    await page.waitForSelector(".chip.where");
-    await page.waitForSelector(".answer table");
+    const hottest = page.locator(".panel.wide tbody a").first();
+    const name = await hottest.innerText();
+    await hottest.click();
+    await page.waitForSelector("section[aria-labelledby=by-job] table");
+    assert.equal(parametersOf(page).get("function"), name);
+    assert.equal(parametersOf(page).get("since"), "1h");
+  }));
+
+test("overhead is shown against the budget of which most is used", () =>
+  within("", {}, async (page, { told }) => {
+    await page.waitForSelector(".tiles:not(.waits)");
+    const tile = page.locator(".tile", { hasText: "spent on profiling" });
+    await tile.getByText("at most").waitFor();
+    const { rows } = await told.get("status?by=overhead");
+    const [most] = rows.sort((a, b) => b.used_share - a.used_share);
+    assert.equal(await tile.locator(".figure").innerText(), percent(most.spent));
+    assert.ok((await tile.innerText()).includes(`at most ${percent(most.limit)}`));
+  }));
+
+test("what is wrong is listed with what to do, and what is stopped with how it ends", () =>
+  within("", {}, async (page, { told }) => {
+    await page.waitForSelector("section[aria-labelledby=attention] .problems");
+    const { rows } = await told.get("status");
+    const problems = rows.filter(({ state }) => state !== "ok");
+    const shown = await page.locator("section[aria-labelledby=attention] .problems strong").allInnerTexts();
+    assert.equal(shown.length, problems.length);
+    for (const { subject } of problems)
+      assert.ok(
+        shown.some((text) => text.includes(subject)),
+        subject,
+      );
+    assert.equal(await page.locator(".stops").count(), 0);
+    plimsoll("collection", "--server", server, "--stop", "<b>latency</b>");
+    try {
+      await page.reload();
+      await page.waitForSelector(".stops .problems");
+      const stop = await page.locator(".stops").innerText();
+      assert.ok(stop.includes("everything: nothing is measured"), stop);
+      assert.ok(stop.includes("<b>latency</b>"), stop);
+      assert.ok(stop.includes(`plimsoll collection --server ${server} --resume`), stop);
+    } finally {
+      plimsoll("collection", "--server", server, "--resume");
+    }
+    await page.reload();
+    await page.waitForSelector(".tiles:not(.waits)");
+    await page.waitForSelector(".stops", { state: "detached" });
   }));
 
 test("every view of the registry has a page, made from its description", () =>

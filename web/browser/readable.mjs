@@ -10,6 +10,9 @@ const PAGES = [
   ["explore", "?page=explore&since=3h&where=job%3Dsearch", ".answer table"],
   ["flame", "?page=explore&since=3h&show=flame&find=rpc", ".flame canvas"],
   ["sandwich", "?page=explore&since=3h&show=sandwich&find=crc32c", ".sandwich-name"],
+  ["function", "?page=function&since=1h&function=decode_varint", "section[aria-labelledby=lines] table"],
+  ["which function", "?page=function&since=3h", ".hottest a"],
+  ["health", "?page=health", "section[aria-labelledby=questions] table"],
   ["diff", "?page=diff&since=1h&earlier=1h", ".differential canvas"],
   ["views", "?page=views&view=coverage", ".one-view table"],
   // Where nothing is found the API says so with a status that the browser notes on its console.

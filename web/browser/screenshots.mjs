@@ -23,6 +23,14 @@ const PAGES = [
     false,
   ],
   ["explore-nothing", "?page=explore&since=2h&where=job%3Dsearhc", ".message.empty", false],
+  [
+    "function",
+    "?page=function&since=1h&function=decode_varint",
+    "section[aria-labelledby=lines] table",
+    true,
+  ],
+  ["function-none", "?page=function&since=2h", ".hottest a", false],
+  ["health", "?page=health", "section[aria-labelledby=questions] table", true],
   ["diff", "?page=diff&since=1h&earlier=1h", ".differential canvas", true],
   ["views", "?page=views&view=machines", ".one-view table", false],
 ];
@@ -43,11 +51,21 @@ const HARDWARE_PAGES = [
   ["explore-events", "?page=explore&since=4h&compare_event=instructions", ".answer table", false],
   ["explore-ratio", "?page=explore&since=4h&compare_event=instructions&show=flame", ".flame canvas", false],
 ];
-const FORMS = [
+// Small enough for a page of text.
+const README = [
+  ["fleet", "", ".panel.wide table", false],
+  ["flame", "?page=explore&since=2h&show=flame&colour=function&names=short", ".flame canvas", false],
+];
+const isReadme = process.env.FORMS === "readme";
+const ALL_FORMS = [
   ["light", { colorScheme: "light", viewport: { width: 1440, height: 900 } }],
   ["dark", { colorScheme: "dark", viewport: { width: 1440, height: 900 } }],
   ["narrow", { colorScheme: "light", viewport: { width: 400, height: 860 } }],
 ];
+
+const FORMS = isReadme
+  ? [["readme", { colorScheme: "light", viewport: { width: 1200, height: 740 } }]]
+  : ALL_FORMS;
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
@@ -61,9 +79,10 @@ for (const [form, settings] of FORMS) {
     (message) => ["error", "warning"].includes(message.type()) && console.log(form, message.text()),
   );
   page.on("pageerror", (error) => console.log(form, error.message));
+  const pages = isReadme ? README : PAGES;
   const all = [
-    ...PAGES.map((one) => [...one, server]),
-    ...HARDWARE_PAGES.map((one) => [...one, process.env.PLIMSOLL_HARDWARE_URL]),
+    ...pages.map((one) => [...one, server]),
+    ...(isReadme ? [] : HARDWARE_PAGES).map((one) => [...one, process.env.PLIMSOLL_HARDWARE_URL]),
   ];
   for (const [name, address, selector, isWhole, from] of all) {
     if (only !== "" && !`${name}-${form}`.includes(only)) continue;
@@ -73,7 +92,11 @@ for (const [form, settings] of FORMS) {
     if (selector.includes("canvas"))
       await page.waitForFunction(() => performance.getEntriesByName("flame drawn").length > 0);
     await page.waitForTimeout(150);
-    await page.screenshot({ path: `${folder}/${name}-${form}.png`, fullPage: isWhole });
+    const place = isReadme && name === "flame" ? page.locator(".answer") : page;
+    await place.screenshot({
+      path: `${folder}/${name}${isReadme ? "" : `-${form}`}.png`,
+      ...(place === page ? { fullPage: isWhole } : {}),
+    });
     if (name === "explore-table") {
       const paint = await page.evaluate(
         () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime,

@@ -1,6 +1,7 @@
 // What the tests in a browser share.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { after, before } from "node:test";
 import { chromium } from "playwright-core";
@@ -38,11 +39,22 @@ export async function opened(address, options = {}) {
     if (!url.startsWith(`${base}/`) && !url.startsWith("blob:") && !url.startsWith("data:"))
       wrong.push(`request: ${url}`);
   });
+  // What the page was told first, by question ("status?by=work"): of answers that change with time.
+  const told = new Map();
+  page.on("response", (response) => {
+    const [, question] = response.url().split("/api/v1/");
+    if (question !== undefined && !told.has(question))
+      told.set(
+        question,
+        response.json().catch(() => undefined),
+      );
+  });
   page.setDefaultTimeout(60_000); // only guards against hanging: machines that test may be busy
   await page.goto(`${base}/${address}`);
   return {
     page,
     wrong,
+    told,
     async close() {
       await context.close();
       if (!expectErrors) assert.deepEqual(wrong, []);
@@ -69,6 +81,14 @@ export async function api(view, parameters = [], token = "") {
   );
   assert.equal(response.status, 200, `${view}?${query}`);
   return response.json();
+}
+
+// The command line, which refuses variables of the environment that it does not know.
+export function plimsoll(...parameters) {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith("PLIMSOLL_")),
+  );
+  return execFileSync(`${process.env.PLIMSOLL_BIN}/plimsoll`, parameters, { env, encoding: "utf8" });
 }
 
 export function percent(share) {

@@ -1,7 +1,17 @@
 // What the page shows, as its address says it. Pure. Parameters of views have the names that the API gives them, so that an address reads
 // like the question; what only the page knows (page, show, sized, sort, zoom, find, colour, names) stands beside them.
 
-export const PAGES = ["fleet", "explore", "diff", "hardware", "placement", "experiments", "views"] as const;
+export const PAGES = [
+  "fleet",
+  "explore",
+  "function",
+  "diff",
+  "hardware",
+  "placement",
+  "experiments",
+  "views",
+  "health",
+] as const;
 export type PageName = (typeof PAGES)[number];
 
 export const SHOWN = ["table", "flame", "icicle", "sandwich"] as const;

@@ -7,7 +7,9 @@ import { Diff } from "./pages/diff.tsx";
 import { Experiments } from "./pages/experiments.tsx";
 import { Explore } from "./pages/explore.tsx";
 import { Fleet } from "./pages/fleet.tsx";
+import { FunctionPage } from "./pages/function.tsx";
 import { Hardware } from "./pages/hardware.tsx";
+import { Health } from "./pages/health.tsx";
 import { Login } from "./pages/login.tsx";
 import { PlacementPage } from "./pages/placement.tsx";
 import { Views } from "./pages/views.tsx";
@@ -15,15 +17,19 @@ import { WithProfiles } from "./pages/with_profiles.tsx";
 import { Failure } from "./parts/status.tsx";
 import { address, isDark, isVisible, linkTo, loginNeeded, setToken, toggleTheme, token } from "./state.ts";
 import "./styles/page.css";
+import "./styles/function.css";
+import "./styles/health.css";
 
 const TITLES: readonly [PageName, string][] = [
   ["fleet", "Fleet"],
   ["explore", "Explore"],
+  ["function", "Function"],
   ["diff", "Diff"],
   ["hardware", "Hardware"],
   ["placement", "Placement"],
   ["experiments", "Experiments"],
   ["views", "Views"],
+  ["health", "Health"],
 ];
 
 // Of another page, what both have: time, event and filters.
@@ -81,6 +87,8 @@ function Content({ page }: { page: PageName }) {
   switch (page) {
     case "explore":
       return <Explore />;
+    case "function":
+      return <FunctionPage />;
     case "diff":
       return <Diff />;
     case "hardware":
@@ -173,6 +181,8 @@ function Page() {
           )
         ) : page === "views" ? (
           <Views />
+        ) : page === "health" ? (
+          <Health />
         ) : (
           <WithProfiles>
             <Content page={page} />

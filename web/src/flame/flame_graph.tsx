@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { clipped, margin, plural, quantity, share } from "../format.ts";
 import { useNewest, useSize } from "../hooks.ts";
-import { palette } from "../state.ts";
+import { functionPage, isNamed } from "../parts/links.ts";
+import { linkTo, palette } from "../state.ts";
 import type { ColourBy } from "./colours.ts";
 import type { Scene, Verdict } from "./draw.ts";
 import { contentHeight, depthAt, Painter, ROW, topOf } from "./draw.ts";
@@ -267,7 +268,17 @@ export function FlameGraph(props: FlameGraphProps) {
       )}
       <p class="flame-status" role="status">
         {told >= 0 ? (
-          <Told tree={tree} node={told} />
+          <>
+            <Told tree={tree} node={told} />
+            {tip === undefined && isNamed(nameOf(tree, told)) ? (
+              <>
+                {" "}
+                <a class="told-page" {...linkTo(functionPage(nameOf(tree, told)))}>
+                  page of the function
+                </a>
+              </>
+            ) : null}
+          </>
         ) : (
           <span class="hint">
             {plural(size(tree) - 1, "node")}. Click a box to zoom in; hover or use the arrow keys for details.

@@ -4,6 +4,7 @@ import type { Row, Table, ViewSpec } from "../api.ts";
 import { clipped } from "../format.ts";
 import { useAnswer } from "../hooks.ts";
 import { CopyMenu, exports } from "../parts/copy_menu.tsx";
+import { functionPage } from "../parts/links.ts";
 import { Empty } from "../parts/no_answer.tsx";
 import { CoverageLine, Notes, Shown } from "../parts/status.tsx";
 import type { Shape } from "../parts/table.tsx";
@@ -39,7 +40,7 @@ export function TableAnswer({ view }: { view: ViewSpec }) {
       !shape.name.endsWith("kind") &&
       shape.name !== "stack";
     if (!isDimension || value.startsWith("[")) return undefined;
-    return (
+    const filter = (
       <button
         type="button"
         class={`${isCode(shape.name) ? "name" : "word"} link`}
@@ -48,6 +49,13 @@ export function TableAnswer({ view }: { view: ViewSpec }) {
       >
         {clipped(value, 300)}
       </button>
+    );
+    if (shape.name !== "function") return filter;
+    return (
+      <span class="with-page">
+        {filter}
+        <a class="page-of" aria-label={`Page of ${clipped(value, 100)}`} {...linkTo(functionPage(value))} />
+      </span>
     );
   };
   return (

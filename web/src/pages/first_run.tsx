@@ -33,9 +33,12 @@ export function FirstRun() {
           </pre>
         </li>
         <li>
-          <p>Or try it out with a known workload on this machine.</p>
+          <p>
+            Or try it out with a known workload on this machine; it prints the address of a page like this
+            one.
+          </p>
           <pre>
-            <code>plimsoll demo</code>
+            <code>plimsoll demo --keep</code>
           </pre>
         </li>
       </ol>

@@ -4,6 +4,7 @@ import type { Table } from "../api.ts";
 import { useAnswer } from "../hooks.ts";
 import { PanelHeading, REFRESH_MS, exploring } from "../parts/panel.tsx";
 import { CoverageLine, Notes, Shown } from "../parts/status.tsx";
+import { Stops } from "../parts/stops.tsx";
 import { address, linkTo } from "../state.ts";
 import { Headline } from "./fleet_headline.tsx";
 import { Attention, Changes, OverTime, Ranking, TopBy } from "./fleet_panels.tsx";
@@ -21,6 +22,7 @@ export function Fleet() {
   );
   return (
     <>
+      <Stops />
       <Headline machines={machines} since={since} />
       <div class="columns">
         <section class="panel wide" aria-labelledby="top-functions">

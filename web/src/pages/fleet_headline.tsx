@@ -51,6 +51,7 @@ export function Headline({ machines, since }: { machines: Asked; since: string }
     REFRESH_MS,
   );
   const draws = useAnswer<Table>("draws", [["limit", "1"]], REFRESH_MS);
+  const overhead = useAnswer<Table>("status", [["by", "overhead"]], REFRESH_MS);
   const rows = machines.answer.value?.rows ?? [];
   const live = rows.filter((row) => row["state"] === "live").length;
   const parts = coverage.answer.value?.rows ?? [];
@@ -69,6 +70,12 @@ export function Headline({ machines, since }: { machines: Asked; since: string }
   const newest = Math.max(
     0,
     ...rows.map((row) => Date.parse(String(row["last_seen"]))).filter((time) => !Number.isNaN(time)),
+  );
+  // The budget that is used up most.
+  const budget = (overhead.answer.value?.rows ?? []).reduce<Row | undefined>(
+    (most, row) =>
+      most === undefined || Number(row["used_share"]) > Number(most["used_share"]) ? row : most,
+    undefined,
   );
   const waits = machines.answer.value === undefined || coverage.answer.value === undefined;
   return (
@@ -117,11 +124,30 @@ export function Headline({ machines, since }: { machines: Asked; since: string }
           value={
             draws.answer.value === undefined ? "\u2007" : draw === undefined ? "all" : String(draw["drawn"])
           }
-          says={draw === undefined ? "machines, all the time" : "machines drawn newest"}
+          says={draw === undefined ? "machines, all the time" : "machines drawn"}
           detail={
             draw === undefined
               ? "no random draws are configured"
-              : `${draw["answered"] ?? 0} answered of ${draw["machines"]} drawn from`
+              : `newest draw: ${draw["answered"] ?? 0} answered, of ${draw["machines"]} to draw from`
+          }
+        />
+        <Tile
+          value={
+            overhead.answer.value === undefined
+              ? "\u2007"
+              : budget === undefined
+                ? "unknown"
+                : share(Number(budget["spent"]))
+          }
+          says="spent on profiling"
+          part={budget === undefined ? 0 : Number(budget["used_share"])}
+          tone={budget !== undefined && budget["state"] !== "ok" ? "bad" : ""}
+          detail={
+            overhead.answer.value === undefined
+              ? ""
+              : budget === undefined
+                ? "no live daemon has reported what it takes"
+                : `of CPU time, at most ${share(Number(budget["limit"]))} (${String(budget["budget"])})`
           }
         />
       </ul>

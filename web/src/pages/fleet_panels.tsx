@@ -5,7 +5,9 @@ import type { Question, Row, Table } from "../api.ts";
 import { viewNamed } from "../api.ts";
 import { clipped, plural } from "../format.ts";
 import { useAnswer } from "../hooks.ts";
+import { functionPage, isNamed } from "../parts/links.ts";
 import { PanelHeading, REFRESH_MS, exploring } from "../parts/panel.tsx";
+import { Problems } from "../parts/problems.tsx";
 import { Shown } from "../parts/status.tsx";
 import type { Shape } from "../parts/table.tsx";
 import { DataTable, isCode } from "../parts/table.tsx";
@@ -19,17 +21,15 @@ export function Ranking({ table, dimension, since }: { table: Table; dimension: 
   const cell = (shape: Shape, row: Row) => {
     const value = row[shape.name];
     if (shape.name !== dimension || typeof value !== "string") return undefined;
-    if (value === "") return undefined;
+    if (value === "" || (dimension === "function" && !isNamed(value))) return undefined;
     return (
       <a
         class={isCode(dimension) ? "name" : "word"}
         title={clipped(value, 1000)}
         {...linkTo(
-          exploring({
-            since,
-            where: [equals(dimension, value)],
-            by: dimension === "function" ? "function,job" : "function",
-          }),
+          dimension === "function"
+            ? functionPage(value, { since })
+            : exploring({ since, where: [equals(dimension, value)], by: "function" }),
         )}
       >
         {clipped(value, 200)}
@@ -43,6 +43,7 @@ export function Ranking({ table, dimension, since }: { table: Table; dimension: 
       rows={table.rows}
       view={viewNamed("top")}
       hidden={hidden}
+      plain={dimension === "function" ? ["total_share"] : []}
       cell={cell}
     />
   );
@@ -132,28 +133,11 @@ export function Attention() {
       <PanelHeading
         id="attention"
         text="Needs attention"
-        to={{ ...address.value, page: "views", view: "status", parameters: new Map() }}
-        more="Status"
+        to={{ ...address.value, page: "health", view: "", sort: "", parameters: new Map() }}
+        more="Health"
       />
       <Shown {...asked} placeholder={<div class="placeholder" />}>
-        {(table) => {
-          const problems = table.rows.filter((row) => row["state"] !== "ok");
-          if (problems.length === 0)
-            return <p class="fine">Nothing: {plural(table.rows.length, "check")} passed.</p>;
-          return (
-            <ul class="problems">
-              {problems.map((row) => (
-                <li key={String(row["subject"])} class={String(row["state"])}>
-                  <strong>
-                    <span class="state">{String(row["state"])}</span> {clipped(String(row["subject"]), 80)}:{" "}
-                    {clipped(String(row["value"] ?? ""), 120)}
-                  </strong>
-                  {row["detail"] ? <span>{clipped(String(row["detail"]), 300)}</span> : null}
-                </li>
-              ))}
-            </ul>
-          );
-        }}
+        {(table) => <Problems table={table} />}
       </Shown>
     </section>
   );

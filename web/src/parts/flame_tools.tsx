@@ -8,6 +8,7 @@ import { nameOf, nodeOfKey, pathTo } from "../flame/tree.ts";
 import { clipped } from "../format.ts";
 import { equals } from "../predicate.ts";
 import { address, change, linkTo } from "../state.ts";
+import { functionPage, isNamed } from "./links.ts";
 
 const COLOURS: readonly [ColourBy, string][] = [
   ["binary", "binary"],
@@ -133,6 +134,11 @@ export function FlameTools({
               callers and callees
             </a>
           </li>
+          {isNamed(nameOf(tree, zoomed)) ? (
+            <li>
+              <a {...linkTo(functionPage(nameOf(tree, zoomed)))}>its page</a>
+            </li>
+          ) : null}
         </ol>
       )}
     </div>

@@ -5,6 +5,11 @@ import { registry } from "../api.ts";
 import { change, clipped, margin, quantity, share, visible } from "../format.ts";
 import type { Sort } from "../sorting.ts";
 import { measured, sortedRows, toggled } from "../sorting.ts";
+import { linkTo } from "../state.ts";
+import { functionPage, isNamed } from "./links.ts";
+
+// Columns whose values have a page of their own.
+const FUNCTIONS = ["function", "caller", "callee"];
 
 export interface Shape {
   name: string; // of a column
@@ -172,6 +177,13 @@ export function DataTable(props: {
           >
             {visible(value)}
           </span>
+        );
+      }
+      if (FUNCTIONS.includes(shape.name) && isNamed(value)) {
+        return (
+          <a class="name" title={clipped(value, 2000)} {...linkTo(functionPage(value))}>
+            {clipped(value, 300)}
+          </a>
         );
       }
       return value === "" ? (

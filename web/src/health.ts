@@ -1,0 +1,103 @@
+// What the page Health computes. Pure.
+import type { Column, Row } from "./api.ts";
+
+const STATES = ["live", "gone", "profiles"] as const;
+
+// Machines by the version of their daemon and their state, the most frequent version first.
+export function versionsOf(machines: readonly Row[]): { columns: Column[]; rows: Row[] } {
+  const byVersion = new Map<string, Map<string, number>>();
+  for (const machine of machines) {
+    const version = String(machine["version"] ?? "") || "(unknown)";
+    const counts = byVersion.get(version) ?? new Map<string, number>();
+    const state = String(machine["state"] ?? "");
+    counts.set(state, (counts.get(state) ?? 0) + 1);
+    byVersion.set(version, counts);
+  }
+  const rows = [...byVersion]
+    .map(([version, counts]) => ({
+      version,
+      live: counts.get("live") ?? 0,
+      gone: counts.get("gone") ?? 0,
+      "never registered": counts.get("profiles") ?? 0,
+    }))
+    .sort(
+      (a, b) =>
+        b.live + b.gone + b["never registered"] - (a.live + a.gone + a["never registered"]) ||
+        (a.version < b.version ? -1 : 1),
+    );
+  return {
+    columns: [
+      { name: "version", unit: "" },
+      ...STATES.map((state) => ({ name: state === "profiles" ? "never registered" : state, unit: "count" })),
+    ],
+    rows,
+  };
+}
+
+const TROUBLE = ["refused", "failed", "lost"];
+const NAMED = 4; // machines of a reason
+
+// Drawn machines that gave no profile, by why: the most frequent reason first.
+export function reasonsOf(machines: readonly Row[]): { columns: Column[]; rows: Row[] } {
+  const byReason = new Map<string, { outcome: string; detail: string; names: string[] }>();
+  for (const machine of machines) {
+    const outcome = String(machine["outcome"] ?? "");
+    if (!TROUBLE.includes(outcome)) continue;
+    const detail = String(machine["detail"] ?? "");
+    const key = `${outcome} ${detail}`;
+    const reason = byReason.get(key) ?? { outcome, detail, names: [] };
+    reason.names.push(String(machine["machine"] ?? ""));
+    byReason.set(key, reason);
+  }
+  const rows = [...byReason.values()]
+    .sort((a, b) => b.names.length - a.names.length || (a.detail < b.detail ? -1 : 1))
+    .map(({ outcome, detail, names }) => ({
+      outcome,
+      machines: names.length,
+      reason: detail,
+      which: names.slice(0, NAMED).join(", ") + (names.length > NAMED ? ", \u2026" : ""),
+    }));
+  return {
+    columns: [
+      { name: "outcome", unit: "" },
+      { name: "machines", unit: "count" },
+      { name: "reason", unit: "" },
+      { name: "which", unit: "" },
+    ],
+    rows,
+  };
+}
+
+export interface Help {
+  says: string;
+  command: string; // to be run where the server runs; "": none
+}
+
+const HEX = /^[0-9a-f]{4,128}$/;
+
+// How a binary gets names. Only a build ID that is hexadecimal becomes part of a command.
+export function helpFor(binary: string, build_id: string): Help {
+  if (HEX.test(build_id)) {
+    const path = `/usr/lib/debug/.build-id/${build_id.slice(0, 2)}/${build_id.slice(2)}.debug`;
+    return {
+      says: "Fetch its debug file to where the server looks (symbols.debug_roots), or install its -dbgsym package.",
+      command: `install -D -m 644 "$(debuginfod-find debuginfo ${build_id})" ${path}`,
+    };
+  }
+  if (binary === "[jit]") {
+    return {
+      says: "Let the runtime write a perf map or jitdump: perf-PID.map in /tmp names its code.",
+      command: "",
+    };
+  }
+  if (build_id.startsWith("xxh3:")) {
+    return {
+      says: "The file has no build ID: link it with -Wl,--build-id, so that debug files can be found.",
+      command: "",
+    };
+  }
+  return {
+    says: "The profile has no build ID for it: let the daemon collect it, or import with symbols.",
+    command: "",
+  };
+}

@@ -1,0 +1,54 @@
+// What is not collected for now, since when, why, and how that ends.
+import type { Row, Table } from "../api.ts";
+import { ago, clipped } from "../format.ts";
+import { useAnswer } from "../hooks.ts";
+import { quoted } from "../share.ts";
+import { REFRESH_MS } from "./panel.tsx";
+
+export function serverAddress(): string {
+  return new URL("./", location.href).href.replace(/\/$/, "");
+}
+
+function subject(row: Row): string {
+  const kind = String(row["stopped"] ?? "");
+  return kind === "everything" ? "everything" : `${kind} ${clipped(String(row["which"] ?? ""), 80)}`;
+}
+
+export function StopList({ rows }: { rows: readonly Row[] }) {
+  const now = Date.now();
+  return (
+    <ul class="problems">
+      {rows.map((row, i) => (
+        <li key={i} class="failed">
+          <strong>
+            <span class="state">stopped</span> {subject(row)}: {clipped(String(row["measured"] ?? ""), 80)} is
+            measured
+          </strong>
+          <span>
+            {row["by"] === "hand" ? "By hand" : "After failures"},{" "}
+            {ago(Date.parse(String(row["since"])), now)}: {clipped(String(row["reason"] ?? ""), 300)}
+            {typeof row["next"] === "string" && row["next"] !== ""
+              ? `; more is tried at ${new Date(row["next"]).toLocaleTimeString()}`
+              : ""}
+          </span>
+          <span>
+            Collect again: <code>plimsoll collection --server {quoted(serverAddress())} --resume</code>
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+// On the start page: only where something is stopped.
+export function Stops() {
+  const asked = useAnswer<Table>("collection", [], REFRESH_MS);
+  const rows = asked.answer.value?.rows ?? [];
+  if (rows.length === 0) return null;
+  return (
+    <section class="panel stops" aria-labelledby="stops">
+      <h2 id="stops">Collection is stopped</h2>
+      <StopList rows={rows} />
+    </section>
+  );
+}
