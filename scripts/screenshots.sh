@@ -40,6 +40,8 @@ serve() {
     ! curl -sf "http://127.0.0.1:$port/readyz" >/dev/null || break
     sleep 0.1
   done
+  # Another server may have the port.
+  kill -0 "${running[-1]}" 2>/dev/null || die "the server ended: $(reason_in "$scratch/$fleet.log")"
   "build/bin/$fleet" register "http://127.0.0.1:$((port + 1))" ||
     die "the server did not start: $(reason_in "$scratch/$fleet.log")"
   while sleep 3; do "build/bin/$fleet" register "http://127.0.0.1:$((port + 1))" || true; done &
