@@ -16,19 +16,21 @@ struct KnownType {
 
 constexpr std::string_view kBlocked = "blocked_";  // before a type of waits
 
-constexpr std::array<KnownType, 14> kKnownTypes{{
+constexpr std::array<KnownType, 16> kKnownTypes{{
     {"inuse_space", "heap-inuse-bytes", wire::SNAPSHOT, false},
     {"inuse_objects", "heap-inuse-objects", wire::SNAPSHOT, false},
     {"space", "heap-inuse-bytes", wire::SNAPSHOT, false},
     {"objects", "heap-inuse-objects", wire::SNAPSHOT, false},
-    {"alloc_space", "heap-alloc-bytes", wire::DELTA, true},
-    {"alloc_objects", "heap-alloc-objects", wire::DELTA, true},
+    {"alloc_space", "alloc-bytes", wire::DELTA, true},
+    {"alloc_objects", "alloc-objects", wire::DELTA, true},
     {"growth_space", "heap-growth-bytes", wire::DELTA, true},
     {"growth_objects", "heap-growths", wire::DELTA, true},
     {"delay", "lock-wait-ns", wire::DELTA, true},
     {"contentions", "lock-contentions", wire::DELTA, true},
     {"blocked_delay", "block-wait-ns", wire::DELTA, true},
     {"blocked_contentions", "block-waits", wire::DELTA, true},
+    {"cpu", "app-cpu-ns", wire::DELTA, false},
+    {"wall", "wall-ns", wire::DELTA, false},
     {"goroutine", "goroutines", wire::SNAPSHOT, false},
     {"threadcreate", "threads-created", wire::DELTA, true},
 }};
@@ -70,10 +72,15 @@ EventMeaning meaning_of(const ValueType& type) {
     meaning.factor = unit->factor;
   }
   const auto* known = std::ranges::find(kKnownTypes, std::string_view(type.type), &KnownType::type);
+  // Our own exports have our names. Their counts are of the time that was asked for.
+  const bool is_export = known == kKnownTypes.end();
+  if (is_export) {
+    known = std::ranges::find(kKnownTypes, std::string_view(type.type), &KnownType::name);
+  }
   if (known != kKnownTypes.end() && fits(known->name, meaning.unit)) {
     meaning.name = known->name;
     meaning.kind = known->kind;
-    meaning.is_since_start = known->is_since_start;
+    meaning.is_since_start = known->is_since_start && !is_export;
   }
   return meaning;
 }

@@ -9,6 +9,7 @@
 #include "cli/views/commands.h"
 #include "cli/views/user_config.h"
 #include "query/snapshot/dimension.h"
+#include "query/snapshot/event_pair.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -138,8 +139,13 @@ std::vector<std::string> values_of(const query::ParameterSpec& parameter, const 
       return dimension_names(word.substr(0, word.rfind(',') + 1), "");
     case ValueKind::kPredicate:
       return dimension_names("", "=");
-    case ValueKind::kRatio:
-      return {"ipc", "cpi", "exact-ipc", "exact-cpi"};
+    case ValueKind::kRatio: {
+      std::vector<std::string> names;
+      for (const query::NamedRatio& ratio : query::named_ratios()) {
+        names.emplace_back(ratio.name);
+      }
+      return names;
+    }
     case ValueKind::kEvent:
       return events_of(source);
     case ValueKind::kJob:

@@ -43,8 +43,9 @@ EventCode generic_code_on(const Pmu& pmu, bool is_only_one, const EventCode& cod
 
 // Names of what is measured by other means than events of a PMU.
 bool is_reserved(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kBeginnings{
-      "cpu-time", "branch-records", "branch-stacks", "energy-", "exact-", "heap-", "lock-"};
+  constexpr std::array<std::string_view, 10> kBeginnings{
+      "alloc-",  "app-cpu-", "branch-records", "branch-stacks", "cpu-time",
+      "energy-", "exact-",   "heap-",          "lock-",         "wall-"};
   return std::ranges::any_of(kBeginnings, [&](std::string_view start) { return name.starts_with(start); });
 }
 

@@ -1,7 +1,12 @@
 #include "query/registry/common_parameters.h"
 
+#include <fmt/ranges.h>
+
 #include <iterator>
+#include <ranges>
 #include <utility>
+
+#include "query/snapshot/event_pair.h"
 
 namespace plimsoll::query {
 namespace {
@@ -77,6 +82,10 @@ ParameterSpec measure_spec(std::string help) {
 
 ParameterSpec ratio_spec(std::string default_value, std::string help) {
   return {"ratio", ValueKind::kRatio, std::move(help), std::move(default_value)};
+}
+
+std::string ratio_names() {
+  return fmt::format("{}", fmt::join(std::views::transform(named_ratios(), &NamedRatio::name), ", "));
 }
 
 ParameterSpec at_spec(std::string help) {

@@ -24,6 +24,8 @@ ParameterSpec margins_spec();
 // share or rate
 ParameterSpec measure_spec(std::string help);
 ParameterSpec ratio_spec(std::string default_value, std::string help);
+// "ipc, cpi, ...", for a ratio's help.
+std::string ratio_names();
 ParameterSpec at_spec(std::string help);
 
 // One list of several.

@@ -30,8 +30,7 @@ quotas where known): a change of the mix of jobs does not change it. The second 
 depends on the mix.
 )",
       .parameters = joined(
-          {{ratio_spec("ipc",
-                       "What to compare: two events (instructions/cycles), ipc, cpi, exact-ipc, exact-cpi")},
+          {{ratio_spec("ipc", "What to compare: two events (instructions/cycles), or " + ratio_names())},
            filter_specs(),
            side_specs(),
            {by_spec("job", "Rows to match between both sides"),

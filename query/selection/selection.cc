@@ -373,7 +373,8 @@ std::vector<Predicate> hidden_by_default(const Selection& selection, const Snaps
     return {};
   }
   const auto event = find_event(selection.event, snapshot);
-  if (!event || !snapshot.dictionaries.events[event->id].name.starts_with("heap-")) {
+  const std::string_view name = event ? std::string_view(snapshot.dictionaries.events[event->id].name) : "";
+  if (!name.starts_with("heap-") && !name.starts_with("alloc-")) {
     return {};
   }
   const auto allocator = Predicate::of_frames("hide", kAllocatorFrames, false);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/event_names.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll::query {
@@ -69,6 +70,16 @@ class Lookup {
       return !parts.cores.empty() && parts.modifiers == parts_of(events_[found.front()].name).modifiers;
     });
     return found.size() == 1 || differ_in_cores ? with_most_samples(found) : FoundEvent();
+  }
+
+  // Of exactly that name; ID 0: there is none.
+  uint32_t exactly(std::string_view wanted) const {
+    for (uint32_t id = 1; id < events_.size(); ++id) {
+      if (events_[id].is_shown() && events_[id].name == wanted) {
+        return id;
+      }
+    }
+    return 0;
   }
 
   FoundEvent usual() {
@@ -141,6 +152,12 @@ Result<FoundEvent> find_event(const std::string& name, const Snapshot& snapshot)
   }
   Lookup lookup(snapshot);
   FoundEvent found = name.empty() ? lookup.usual() : lookup.called(name);
+  // Rows of before keep the name that the event had then.
+  const std::string_view other = wire::other_event_name(name);
+  if (const uint32_t renamed = other.empty() ? 0 : lookup.exactly(other); renamed != 0) {
+    found = found.id == 0 ? FoundEvent{renamed, fmt::format("{} is called {} in these rows", name, other)}
+                          : FoundEvent{found.id, fmt::format("older rows of it are called {}", other)};
+  }
   if (found.id == 0) {
     return with_hint(with_field(fail(ErrorCode::kNotFound, "no samples of event \"{}\"", name), "event"),
                      "events with samples: " + lookup.names());

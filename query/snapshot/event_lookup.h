@@ -10,13 +10,14 @@
 namespace plimsoll::query {
 
 struct FoundEvent {
-  uint32_t id = 0;   // of the dictionary
-  std::string note;  // which others there are, where the name does not say which one is meant; else empty
+  uint32_t id = 0;  // of the dictionary
+  std::string
+      note;  // which others there are, where the name does not say which one is meant; under which name older rows have it; else empty
 };
 
 // The event of that name; else the only one whose name is that with perf's modifiers; else, of those that are that on one kind of a
 // machine's cores each ("cpu_core/cycles/"), the one with the most samples. Empty: what answers to "cycles", else cpu-clock, else the event with
-// the most samples that is not of branch records. Of an empty name, or of several kinds of cores, costs a pass over the profiles' events.
+// the most samples that is not of branch records. An event that was renamed is found by either name. Of an empty name, or of several kinds of cores, costs a pass over the profiles' events.
 // kNotFound where there is none; the hint says which there are.
 Result<FoundEvent> find_event(const std::string& name, const Snapshot& snapshot);
 

@@ -1,12 +1,25 @@
 #include "query/snapshot/event_pair.h"
 
+#include <fmt/ranges.h>
+
 #include <array>
 #include <optional>
-#include <utility>
+#include <ranges>
 
 #include "query/snapshot/event_lookup.h"
 
 namespace plimsoll::query {
+namespace {
+
+constexpr std::array<NamedRatio, 7> kNamedRatios{{{"ipc", "instructions/cycles"},
+                                                  {"cpi", "cycles/instructions"},
+                                                  {"exact-ipc", "exact-instructions/exact-cycles"},
+                                                  {"exact-cpi", "exact-cycles/exact-instructions"},
+                                                  {"bytes-per-object", "heap-inuse-bytes/heap-inuse-objects"},
+                                                  {"bytes-per-allocation", "alloc-bytes/alloc-objects"},
+                                                  {"wait-per-contention", "lock-wait-ns/lock-contentions"}}};
+
+}  // namespace
 
 std::vector<uint32_t> EventPair::groups_of(size_t events) const {
   std::vector<uint32_t> groups(events);
@@ -19,22 +32,28 @@ std::vector<uint32_t> EventPair::distinct() const {
   return numerator == denominator ? std::vector{numerator} : std::vector{numerator, denominator};
 }
 
+std::span<const NamedRatio> named_ratios() {
+  return kNamedRatios;
+}
+
+std::string ratio_unit(const store::EventEntry& numerator, const store::EventEntry& denominator) {
+  const bool is_of_things = denominator.unit == wire::COUNT &&
+                            (numerator.unit == wire::BYTES || numerator.unit == wire::NANOSECONDS);
+  return is_of_things ? numerator.unit == wire::BYTES ? "bytes" : "ns"
+                      : fmt::format("{}/{}", numerator.name, denominator.name);
+}
+
 Result<std::string> parse_ratio(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, const char*>, 4> kAliases{
-      {{"ipc", "instructions/cycles"},
-       {"cpi", "cycles/instructions"},
-       {"exact-ipc", "exact-instructions/exact-cycles"},
-       {"exact-cpi", "exact-cycles/exact-instructions"}}};
-  for (const auto& [alias, ratio] : kAliases) {
-    if (text == alias) {
-      return ratio;
+  for (const NamedRatio& named : kNamedRatios) {
+    if (text == named.name) {
+      return std::string(named.ratio);
     }
   }
   const size_t slash = text.find('/', 1);
   if (text.empty() || slash == std::string_view::npos || slash + 1 == text.size()) {
     return with_field(
-        fail(ErrorCode::kInvalid,
-             "ratio is \"{}\", not two events (instructions/cycles), ipc, cpi, exact-ipc or exact-cpi", text),
+        fail(ErrorCode::kInvalid, "ratio is \"{}\", not two events (instructions/cycles) or one of {}", text,
+             fmt::join(std::views::transform(kNamedRatios, &NamedRatio::name), ", ")),
         "ratio");
   }
   return std::string(text);

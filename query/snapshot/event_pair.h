@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,9 +28,19 @@ struct EventPair {
   std::vector<uint32_t> distinct() const;
 };
 
-// "NUMERATOR/DENOMINATOR" of itself, or of "ipc", "cpi", "exact-ipc" and "exact-cpi"; kInvalid for other texts. Whether the events exist is
-// seen when they are looked up: their names may contain slashes.
+// Ratios that have names: "ipc", "wait-per-contention" and others.
+struct NamedRatio {
+  std::string_view name;
+  std::string_view ratio;  // "instructions/cycles"
+};
+std::span<const NamedRatio> named_ratios();
+
+// "NUMERATOR/DENOMINATOR" of itself, or of a named ratio; kInvalid for other texts. Whether the events exist is seen when they are looked
+// up: their names may contain slashes.
 Result<std::string> parse_ratio(std::string_view text);
+
+// What a ratio's values are in: "bytes" per object, "ns" per contention; where the denominator does not count things, "cycles/instructions".
+std::string ratio_unit(const store::EventEntry& numerator, const store::EventEntry& denominator);
 
 // Of a text that parse_ratio() gave. kNotFound, with the field "ratio", where the snapshot lacks an event.
 Result<EventPair> find_pair(std::string_view ratio, const Snapshot& snapshot);

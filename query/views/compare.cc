@@ -230,8 +230,10 @@ class CompareQuery {
     symbols_.describe(table.coverage);
     table.columns = grouping_.columns();
     table.columns.push_back({"weight", "share"});
+    const auto& events = snapshot_.dictionaries.events;
+    const std::string unit = ratio_unit(events[events_.numerator], events[events_.denominator]);
     for (const char* name : kNames) {
-      const TableColumn ratio{fmt::format("{}_ratio", name), request_.ratio};
+      const TableColumn ratio{fmt::format("{}_ratio", name), unit};
       table.columns.push_back(ratio);
       add_estimate_columns(ratio, ratio.name + "_margin_kind", table.columns);
     }

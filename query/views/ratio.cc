@@ -50,6 +50,7 @@ class RatioQuery {
     const store::EventEntry& numerator_event = snapshot_.dictionaries.events[events_.numerator];
     const store::EventEntry& denominator_event = snapshot_.dictionaries.events[events_.denominator];
     RatioRows made{.event = fmt::format("{}/{}", numerator_event.name, denominator_event.name),
+                   .ratio_unit = ratio_unit(numerator_event, denominator_event),
                    .numerator_unit = std::string(unit_name(numerator_event.unit)),
                    .denominator_unit = std::string(unit_name(denominator_event.unit)),
                    .dimensions = rows_.grouping().columns(),
@@ -83,7 +84,7 @@ Table table_of(RatioRows ratios) {
   table.notes = std::move(ratios.notes);
   table.coverage = std::move(ratios.coverage);
   table.columns = std::move(ratios.dimensions);
-  const TableColumn ratio{"ratio", table.event};
+  const TableColumn ratio{"ratio", ratios.ratio_unit};
   table.columns.push_back(ratio);
   add_estimate_columns(ratio, "margin_kind", table.columns);
   table.columns.push_back({"numerator", ratios.numerator_unit});

@@ -23,7 +23,7 @@ struct RatioRequest {
   bool margins = true;
 };
 
-// "ratio": two events, or ipc, cpi, exact-ipc, exact-cpi; sets what parse_ratio() makes of it.
+// "ratio": two events, or a named ratio; sets what parse_ratio() makes of it.
 Parameter ratio_parameter(std::string& ratio);
 
 struct RatioRow {
@@ -37,7 +37,8 @@ struct RatioRow {
 
 // What ratio_table() shows.
 struct RatioRows {
-  std::string event;  // "instructions/cycles", which is the ratio's unit too
+  std::string event;       // "instructions/cycles"
+  std::string ratio_unit;  // as ratio_unit() has it
   std::string numerator_unit;
   std::string denominator_unit;
   std::vector<TableColumn> dimensions;
@@ -49,7 +50,7 @@ struct RatioRows {
 // In the order and within the limit of ratio_table(), which has the same errors and cost. For those that compute with ratios.
 Result<RatioRows> ratio_rows(const RatioRequest& request, const Snapshot& snapshot);
 
-// Columns: the dimensions, ratio, ratio_margin, ratio_low and ratio_high (in "instructions/cycles"; the 95 % interval, and half of its
+// Columns: the dimensions, ratio, ratio_margin, ratio_low and ratio_high (in "instructions/cycles", or "bytes" where the denominator counts things; the 95 % interval, and half of its
 // width), margin_kind (what it is made of, or why there is none: statistics/estimate.h), numerator, denominator (self, in their
 // units), machines (that have samples of the numerator, each once for each draw). Sorted by denominator, then the dimensions; cut at the
 // limit. A row of a machine, a platform and the like is about those machines: its margin knows of no others.

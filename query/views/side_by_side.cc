@@ -7,6 +7,7 @@
 #include "query/rows/event_rows.h"
 #include "query/rows/row_estimates.h"
 #include "query/snapshot/event_lookup.h"
+#include "query/snapshot/event_pair.h"
 
 namespace plimsoll::query {
 namespace {
@@ -74,7 +75,7 @@ class SideBySideQuery {
         add_estimate_columns(share, name + "_margin_kind", table.columns);
         continue;
       }
-      const TableColumn ratio{ratio_name(event), ratio_name(event)};
+      const TableColumn ratio{ratio_name(event), ratio_unit(*events_[event], *events_[kFirst])};
       table.columns.push_back(ratio);
       add_estimate_columns(ratio, ratio.name + "_margin_kind", table.columns);
     }

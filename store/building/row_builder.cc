@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hex.h"
+#include "proto/event_names.h"
 #include "proto/profile_codec.h"
 #include "store/building/label_adder.h"
 #include "store/building/stack_adder.h"
@@ -45,13 +46,20 @@ class Builder {
  private:
   Status add_events() {
     for (const wire::Event& event : profile_.events()) {
-      const auto id = dictionaries_.event({event.name(), event.unit(), event.kind()});
+      const auto id = dictionaries_.event({name_of(event), event.unit(), event.kind()});
       if (!id) {
         return propagate(id);
       }
       events_.push_back(*id);
     }
     return {};
+  }
+
+  // As events are called now, unless the profile has one of that name besides: an origin has each event once.
+  std::string name_of(const wire::Event& event) const {
+    std::string name = wire::current_event_name(event.name(), event.unit());
+    const auto is_other = [&](const wire::Event& other) { return &other != &event && other.name() == name; };
+    return std::ranges::any_of(profile_.events(), is_other) ? event.name() : name;
   }
 
   void add_binaries() {

@@ -217,7 +217,7 @@ TEST_F(Scrape, LabelsOfAGoProgramAreThoseThatPprofShows) {
   import(path, data());
   const auto theirs = pprof_tags(path, folder_.path());
   std::map<std::pair<std::string, std::string>, double> ours;
-  const std::string event = "cpu";
+  const std::string event = "app-cpu-ns";
   for (const std::string key : {"tenant", "request"}) {
     for (const auto& [value, ns] :
          self_of(top({"--data", data(), "--event", event, "--by", "label:" + key}))) {

@@ -192,15 +192,21 @@ std::string meaning(const char* type, const char* unit) {
 TEST(EventMeaning, KnownTypesHaveOurNames) {
   EXPECT_EQ(meaning("inuse_space", "bytes"), "heap-inuse-bytes BYTES SNAPSHOT x1");
   EXPECT_EQ(meaning("objects", "count"), "heap-inuse-objects COUNT SNAPSHOT x1");
-  EXPECT_EQ(meaning("alloc_space", "bytes"), "heap-alloc-bytes BYTES DELTA since start x1");
+  EXPECT_EQ(meaning("alloc_space", "bytes"), "alloc-bytes BYTES DELTA since start x1");
   EXPECT_EQ(meaning("delay", "nanoseconds"), "lock-wait-ns NANOSECONDS DELTA since start x1");
   EXPECT_EQ(meaning("contentions", "count"), "lock-contentions COUNT DELTA since start x1");
+  EXPECT_EQ(meaning("cpu", "nanoseconds"), "app-cpu-ns NANOSECONDS DELTA x1");
+  EXPECT_EQ(meaning("wall", "milliseconds"), "wall-ns NANOSECONDS DELTA x1000000");
+}
+
+TEST(EventMeaning, OurExportsMeanTheSame) {
+  EXPECT_EQ(meaning("heap-inuse-bytes", "bytes"), "heap-inuse-bytes BYTES SNAPSHOT x1");
+  EXPECT_EQ(meaning("alloc-objects", "count"), "alloc-objects COUNT DELTA x1");
 }
 
 TEST(EventMeaning, OtherTypesKeepTheirOwn) {
-  EXPECT_EQ(meaning("cpu", "nanoseconds"), "cpu NANOSECONDS DELTA x1");
+  EXPECT_EQ(meaning("cpu", "seconds of all"), "cpu COUNT DELTA x1");
   EXPECT_EQ(meaning("samples", "count"), "samples COUNT DELTA x1");
-  EXPECT_EQ(meaning("wall", "milliseconds"), "wall NANOSECONDS DELTA x1000000");
   EXPECT_EQ(meaning("space", "count"), "space COUNT DELTA x1");
   EXPECT_EQ(meaning("widgets", "furlongs"), "widgets COUNT DELTA x1");
 }

@@ -49,21 +49,21 @@ TEST(SampleCounts, OfACpuProfileAreItsCount) {
                             {{6, 60'000'000}, {4, 40'000'000}}, {"cpu", "nanoseconds"}, 10'000'000));
   ASSERT_EQ(raw.events_size(), 2) << "all samples stand for as much: there are no squares";
   EXPECT_EQ(line_of(raw.events(0)), "samples: 10 in 10 samples");
-  EXPECT_EQ(line_of(raw.events(1)), "cpu: 100000000 in 10 samples");
+  EXPECT_EQ(line_of(raw.events(1)), "app-cpu-ns: 100000000 in 10 samples");
   EXPECT_EQ(raw.samples(0).hits(1), 6);
 }
 
 TEST(SampleCounts, WithoutACountAreTheValueOverThePeriod) {
   const wire::RawProfile raw =
       raw_of(application_of({{"wall", "microseconds"}}, {{30'000}, {10'000}}, {"wall", "milliseconds"}, 10));
-  EXPECT_EQ(line_of(raw.events(0)), "wall: 40000000 in 4 samples");
+  EXPECT_EQ(line_of(raw.events(0)), "wall-ns: 40000000 in 4 samples");
 }
 
 TEST(SampleCounts, WithoutAPeriodAreTheRows) {
   const wire::RawProfile raw = raw_of(application_of({{"wall", "nanoseconds"}}, {{300}, {100}, {0}}));
-  EXPECT_EQ(line_of(raw.events(0)), "wall: 400 in 2 samples");
+  EXPECT_EQ(line_of(raw.events(0)), "wall-ns: 400 in 2 samples");
   ASSERT_EQ(raw.events_size(), 2);
-  EXPECT_EQ(raw.events(1).name(), "wall^2");
+  EXPECT_EQ(raw.events(1).name(), "wall-ns^2");
   EXPECT_EQ(raw.events(1).kind(), wire::SQUARES);
   EXPECT_NEAR(raw.events(1).counter_total(), 300 * 300 + 100 * 100, 1e-6);
 }

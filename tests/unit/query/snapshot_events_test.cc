@@ -86,13 +86,13 @@ TEST(SnapshotEvents, EventsBesideThemAddUpAsEver) {
     wire::RawProfile profile =
         make_profile({.seed = seed,
                       .events = {{.name = "heap-inuse-bytes", .unit = wire::BYTES, .kind = wire::SNAPSHOT},
-                                 {.name = "heap-alloc-bytes", .unit = wire::BYTES, .kind = wire::DELTA}},
-                      .stacks = "main 100\nevent=heap-alloc-bytes main 7\n"});
+                                 {.name = "alloc-bytes", .unit = wire::BYTES, .kind = wire::DELTA}},
+                      .stacks = "main 100\nevent=alloc-bytes main 7\n"});
     profile.mutable_assignment()->set_id("scrape:server/heap");
     fleet.add(profile);
   }
   EXPECT_EQ(brief(fleet.top({{"event", "heap-inuse-bytes"}})), "main 100 100\n");
-  EXPECT_EQ(brief(fleet.top({{"event", "heap-alloc-bytes"}})), "main 14 14\n");
+  EXPECT_EQ(brief(fleet.top({{"event", "alloc-bytes"}})), "main 14 14\n");
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST_F(RealTop, UnderFiltersIsTheNaiveSum) {
     }
   }
   for (const char* dimension : {"function", "linkage_name", "file", "line", "stack"}) {
-    expect_filtered("cpu", dimension, {"file", "thread"});
+    expect_filtered("app-cpu-ns", dimension, {"file", "thread"});
   }
   EXPECT_GT(compared_.rows, 5'000);
   EXPECT_GT(compared_.margins, 1'000);
@@ -282,7 +282,7 @@ TEST_F(RealRatio, OfEventsRecordedTogetherIsThatOfTheNaiveSums) {
                                                         {"branch-misses", "cache-references"},
                                                         {"cycles", "cpu-clock"},
                                                         {"branch-mispredictions", "branch-records"},
-                                                        {"cpu", "samples"},
+                                                        {"app-cpu-ns", "samples"},
                                                         {"heap-inuse-bytes", "heap-inuse-objects"},
                                                         {"lock-wait-ns", "lock-contentions"}}) {
     for (const By& by : {By{"app"}, By{"app", "thread", "binary"}, By{"machine", "function"}, By{"draw"},
@@ -468,8 +468,8 @@ TEST_F(RealCallers, OfALibraryUnderFiltersAreItsNeighboursOnTheStacks) {
     expect_neighbours({.event = event, .by = {}, .where = {{"app", true, "[kernel]"}}},
                       {"binary", false, "[kernel]"});
   }
-  expect_neighbours({.event = "cpu", .by = {}, .where = {}}, {"file", false, "/tmp/large/large.go"});
-  expect_neighbours({.event = "cpu", .by = {}, .where = {}, .patterns = {{"hide", "runtime"}}},
+  expect_neighbours({.event = "app-cpu-ns", .by = {}, .where = {}}, {"file", false, "/tmp/large/large.go"});
+  expect_neighbours({.event = "app-cpu-ns", .by = {}, .where = {}, .patterns = {{"hide", "runtime"}}},
                     {"file", false, "/tmp/large/large.go"});
   EXPECT_GT(compared_.rows, 20);
 }

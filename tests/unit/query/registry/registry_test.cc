@@ -53,6 +53,10 @@ class Registry : public ::testing::Test {
         fleet_.add(profile);
       }
     }
+    // For the view of snapshots.
+    fleet_.add({.seed = seed,
+                .events = {{.name = "heap-inuse-bytes", .unit = wire::BYTES, .kind = wire::SNAPSHOT}},
+                .stacks = "process=a main;parse 30\n"});
   }
 
   Result<Answer> ask(const View& view, Parameters parameters) {

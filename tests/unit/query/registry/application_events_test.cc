@@ -1,0 +1,160 @@
+// Events of application profiles: in every view under their names, in their units; and those that were renamed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "proto/event_names.h"
+#include "query/snapshot/event_pair.h"
+#include "tests/unit/query/registry/fleet_sources.h"
+
+namespace plimsoll::query::application_events_test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+const std::vector<plimsoll::testing::EventSpec> kEvents{
+    {.name = "heap-inuse-bytes", .unit = wire::BYTES, .kind = wire::SNAPSHOT},
+    {.name = "heap-inuse-objects", .unit = wire::COUNT, .kind = wire::SNAPSHOT},
+    {.name = "alloc-bytes", .unit = wire::BYTES},
+    {.name = "alloc-objects", .unit = wire::COUNT},
+    {.name = "lock-wait-ns", .unit = wire::NANOSECONDS},
+    {.name = "lock-contentions", .unit = wire::COUNT},
+    {.name = "app-cpu-ns", .unit = wire::NANOSECONDS},
+    {.name = "wall-ns", .unit = wire::NANOSECONDS}};
+
+// 8 KiB or 8192 ns in main;serve, and 2 of what is counted.
+void add_all_events(Fleet& fleet) {
+  std::string stacks;
+  for (const auto& event : kEvents) {
+    stacks += "event=" + event.name + (event.unit == wire::COUNT ? " main;serve 2\n" : " main;serve 8192\n");
+  }
+  for (const std::string machine : {"m1", "m2"}) {
+    fleet.add({.seed = machine == "m1" ? 1U : 2U,
+               .machine = machine,
+               .events = kEvents,
+               .job = "search",
+               .stacks = stacks});
+  }
+}
+
+Result<Table> ask(const std::string& view, const Fleet& fleet, const Parameters& parameters) {
+  FleetSources sources(fleet.path());
+  auto answer = find_view(view)->answer({.parameters = parameters, .now_ns = kProfileStartNs}, sources);
+  return answer ? Result<Table>(std::get<Table>(*std::move(answer))) : propagate(answer);
+}
+
+std::set<std::string> units_of(const Table& table) {
+  std::set<std::string> units;
+  for (const TableColumn& column : table.columns) {
+    units.insert(column.unit);
+  }
+  return units;
+}
+
+TEST(ApplicationEvents, EveryViewHasThemInTheirUnits) {
+  Fleet fleet;
+  add_all_events(fleet);
+  const std::map<std::string, Parameters> views{
+      {"top", {}},
+      {"callers", {{"function", "serve"}}},
+      {"callees", {{"function", "main"}}},
+      {"shared", {{"max_share", "100%"}}},
+      {"series", {{"measure", "rate"}}},
+      {"diff", {{"measure", "rate"}, {"base_where", "machine=m1"}, {"new_where", "machine=m2"}}},
+  };
+  for (const auto& event : kEvents) {
+    const std::string unit = event.unit == wire::BYTES         ? "bytes"
+                             : event.unit == wire::NANOSECONDS ? "ns"
+                                                               : "count";
+    for (const auto& [view, needed] : views) {
+      SCOPED_TRACE(view + " of " + event.name);
+      Parameters parameters = needed;
+      parameters.emplace_back("event", event.name);
+      const auto table = ask(view, fleet, parameters);
+      ASSERT_TRUE(table) << table.error().text();
+      EXPECT_EQ(table->event, event.name);
+      EXPECT_FALSE(table->rows.empty());
+      const bool is_rate = view == "series" || view == "diff";
+      EXPECT_THAT(units_of(*table), Contains(::testing::StartsWith(is_rate ? unit + "/" : unit)));
+    }
+  }
+}
+
+TEST(ApplicationEvents, RatiosAreInTheUnitOfWhatIsCounted) {
+  Fleet fleet;
+  add_all_events(fleet);
+  for (const auto& [name, unit, shown] : std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"bytes-per-object", "bytes", "4 KiB"},
+           {"bytes-per-allocation", "bytes", "4 KiB"},
+           {"wait-per-contention", "ns", "4.096 us"},
+           {"app-cpu-ns/wall-ns", "", "1"}}) {
+    SCOPED_TRACE(name);
+    const auto table = ask("top", fleet, {{"ratio", name}});
+    ASSERT_TRUE(table) << table.error().text();
+    const TableColumn& ratio = table->columns[column_of(*table, "ratio")];
+    EXPECT_EQ(ratio.unit, unit.empty() ? "app-cpu-ns/wall-ns" : unit);
+    EXPECT_THAT(to_text(*table), HasSubstr(shown));
+  }
+  const auto compared =
+      ask("compare", fleet,
+          {{"ratio", "wait-per-contention"}, {"base_where", "machine=m1"}, {"new_where", "machine=m2"}});
+  ASSERT_TRUE(compared) << compared.error().text();
+  EXPECT_EQ(compared->columns[column_of(*compared, "base_ratio")].unit, "ns");
+  const auto beside =
+      ask("top", fleet, {{"event", "heap-inuse-objects"}, {"compare_event", "heap-inuse-bytes"}});
+  ASSERT_TRUE(beside) << beside.error().text();
+  EXPECT_EQ(beside->columns[column_of(*beside, "heap-inuse-bytes/heap-inuse-objects")].unit, "bytes");
+}
+
+TEST(ApplicationEvents, ADaemonOfBeforeSendsThemUnderTheirOldNames) {
+  Fleet fleet;
+  fleet.add({.events = {{.name = "heap-alloc-bytes", .unit = wire::BYTES},
+                        {.name = "heap-alloc-objects"},
+                        {.name = "cpu", .unit = wire::NANOSECONDS},
+                        {.name = "wall", .unit = wire::NANOSECONDS}},
+             .stacks = "main;serve 10\nevent=heap-alloc-objects main;serve 2\n"
+                       "event=cpu main;serve 3\nevent=wall main;serve 4\n"});
+  EXPECT_EQ(brief(fleet.top({{"event", "alloc-bytes"}})), "serve 10 10\nmain 0 10\n");
+  EXPECT_EQ(brief(fleet.top({{"event", "alloc-objects"}})), "serve 2 2\nmain 0 2\n");
+  EXPECT_EQ(brief(fleet.top({{"event", "app-cpu-ns"}})), "serve 3 3\nmain 0 3\n");
+  EXPECT_EQ(brief(fleet.top({{"event", "wall-ns"}})), "serve 4 4\nmain 0 4\n");
+  const auto by_old_name = fleet.top({{"event", "heap-alloc-bytes"}});
+  EXPECT_EQ(brief(by_old_name), "serve 10 10\nmain 0 10\n");
+  EXPECT_EQ(by_old_name->event, "alloc-bytes");
+  EXPECT_THAT(by_old_name->notes, Contains(HasSubstr("heap-alloc-bytes is called alloc-bytes")));
+}
+
+// Rows that were made before: here of an event in another unit, which keeps its name.
+TEST(ApplicationEvents, OlderRowsAreFoundByEitherName) {
+  Fleet fleet;
+  fleet.add({.seed = 1, .events = {{.name = "cpu"}}, .stacks = "main 5\n"});
+  const auto old_only = fleet.top({{"event", "app-cpu-ns"}});
+  EXPECT_EQ(brief(old_only), "main 5 5\n");
+  EXPECT_THAT(old_only->notes, Contains(HasSubstr("app-cpu-ns is called cpu in these rows")));
+  fleet.add({.seed = 2, .events = {{.name = "app-cpu-ns", .unit = wire::NANOSECONDS}}, .stacks = "main 7\n"});
+  const auto both = fleet.top({{"event", "app-cpu-ns"}});
+  EXPECT_EQ(brief(both), "main 7 7\n");
+  EXPECT_THAT(both->notes, Contains(HasSubstr("older rows of it are called cpu")));
+}
+
+TEST(ApplicationEvents, AProfileMayHaveBothNames) {
+  Fleet fleet;
+  fleet.add({.events = {{.name = "wall", .unit = wire::NANOSECONDS},
+                        {.name = "wall-ns", .unit = wire::NANOSECONDS}},
+             .stacks = "main 1\nevent=wall-ns main 2\n"});
+  EXPECT_EQ(brief(fleet.top({{"event", "wall"}})), "main 1 1\n");
+  EXPECT_EQ(brief(fleet.top({{"event", "wall-ns"}})), "main 2 2\n");
+}
+
+TEST(ApplicationEvents, SquaresFollowTheirEvent) {
+  EXPECT_EQ(wire::current_event_name("heap-alloc-bytes^2", wire::BYTES), "alloc-bytes^2");
+  EXPECT_EQ(wire::current_event_name("wall^2", wire::COUNT), "wall^2");
+  EXPECT_EQ(wire::current_event_name("cycles", wire::COUNT), "cycles");
+}
+
+}  // namespace
+}  // namespace plimsoll::query::application_events_test
