@@ -12,4 +12,8 @@ namespace plimsoll::statistics {
 // Of `tests` made in all, if more were made than there are p values: those count as 1.
 std::vector<size_t> benjamini_hochberg(std::span<const double> p, double rate, size_t tests = 0);
 
+// The smallest level at which each of several tests is rejected when hardly any is to be rejected falsely: the probability that at least one
+// of them comes out like this by chance, whatever their dependence. Holm, Scandinavian J. of Statistics 6 (1979). In the order of `p`.
+std::vector<double> holm(std::span<const double> p);
+
 }  // namespace plimsoll::statistics

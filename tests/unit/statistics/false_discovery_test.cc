@@ -31,5 +31,14 @@ TEST(FalseDiscovery, CountsTestsWithoutValues) {
   EXPECT_THAT(benjamini_hochberg({}, 0.05), IsEmpty());
 }
 
+// 0.005 of four tests, then 0.01 of three, 0.03 of two; what follows is never smaller.
+TEST(Holm, MultipliesByTheTestsThatAreLeft) {
+  const std::vector<double> p{0.01, 0.04, 0.03, 0.005};
+  EXPECT_THAT(holm(p), ElementsAre(::testing::DoubleEq(0.03), ::testing::DoubleEq(0.06),
+                                   ::testing::DoubleEq(0.06), ::testing::DoubleEq(0.02)));
+  EXPECT_THAT(holm(std::vector{0.5, 0.9}), ElementsAre(1, 1));
+  EXPECT_THAT(holm({}), IsEmpty());
+}
+
 }  // namespace
 }  // namespace plimsoll::statistics
