@@ -13,6 +13,7 @@
 #include "query/views/callers.h"
 #include "query/views/diff.h"
 #include "query/views/flame.h"
+#include "query/views/leaks.h"
 #include "query/views/series.h"
 #include "query/views/series_summary.h"
 #include "query/views/shared.h"
@@ -74,8 +75,7 @@ View top_view() {
       .details = dimensions_text(),
       .parameters = joined(
           {selection_specs(),
-           {ratio_spec(
-                "", "Show the ratio of two events (instructions/cycles), or ipc, cpi, exact-ipc, exact-cpi"),
+           {ratio_spec("", "Show the ratio of two events: instructions/cycles, or " + ratio_names()),
             {"compare_event", ValueKind::kEvent,
              "Show another event next to --event, and its ratio to it, over profiles with both", "", true},
             by_spec("function"),
@@ -234,6 +234,47 @@ View series_view() {
                    {"plimsoll series --data DIR --by platform --measure rate --csv", "for a plot"}},
       .text_summary = series_summary,
       .answer = ask_profiles<parse_series, series>,
+  };
+}
+
+View leaks_view() {
+  return {
+      .name = "leaks",
+      .command = "leaks",
+      .summary = "Find what is in use and grows steadily, by more than chance: leaks",
+      .details =
+          R"(Compares each --period with the one before, in snapshots of heaps: waves of that length cancel, and a process that
+restarts begins again. Four periods are needed, a week is better.
+Verdicts: grows; levels off: growth was faster before; may be chance; too short: fewer than three steps from one period
+to the next. Only rows that grow are shown, unless --all is given. To see the code that uses containers instead of the
+containers, hide their frames, and the allocator's with them: --hide '^std::|^operator new|^malloc'.
+)",
+      .parameters =
+          joined({{{"event", ValueKind::kEvent, "Event of snapshots to look at", "heap-inuse-bytes"}},
+                  filter_specs(),
+                  {by_spec("function,line"),
+                   {"period", ValueKind::kDuration, "Length of the longest regular wave of load", "1d"},
+                   {"candidates", ValueKind::kCount,
+                    "Test only the N largest rows; a smaller N detects slower growth", "100"},
+                   {"all", ValueKind::kFlag, "Show rows that do not grow, too", "no"},
+                   limit_spec("20")}}),
+      .columns =
+          {dimension_columns(),
+           {"verdict", "", "grows, levels off, may be chance, or too short", kAlwaysShown},
+           {"growth_per_day", "{unit}", "Mean growth from one period to the next, per day", kAlwaysShown},
+           {"growth_per_day_margin", "{unit}", "Half the width of the 95 % confidence interval",
+            kAlwaysShown},
+           {"in_use", "{unit}", "Mean in use over the newest period", kAlwaysShown},
+           {"p", "p", "Probability that at least one row tested grows as steadily by chance", kAlwaysShown},
+           {"late_share", "share", "Later growth as a share of earlier growth; under 50 % it levels off"},
+           {"steps", "count", "Steps from one period to the next that were compared", kDetail},
+           {"processes", "count", "Processes in the newest step", kDetail}},
+      .examples = {{"plimsoll leaks --data DIR --since 14d", "of the last two weeks"},
+                   {"plimsoll leaks --data DIR --by function,line,job --where cluster=eu",
+                    "by job, of one cluster"},
+                   {"plimsoll leaks --data DIR --since 6h --period 30m --all",
+                    "of load without waves longer than half an hour, with all rows"}},
+      .answer = ask_profiles<parse_leaks, leaks>,
   };
 }
 
@@ -459,9 +500,10 @@ View sql_view() {
 }  // namespace
 
 std::vector<View> profile_views() {
-  return {top_view(),          callers_view(),           callees_view(), diff_view(),
-          series_view(),       stability_view(),         shared_view(),  flame_view(),
-          export_pprof_view(), export_gperftools_view(), sql_view(),     values_view()};
+  return {top_view(),    callers_view(),      callees_view(),           diff_view(),
+          series_view(), leaks_view(),        stability_view(),         shared_view(),
+          flame_view(),  export_pprof_view(), export_gperftools_view(), sql_view(),
+          values_view()};
 }
 
 }  // namespace plimsoll::query

@@ -7,7 +7,7 @@
 
 namespace plimsoll::query {
 
-// top, callers, callees, diff, series, stability, shared, flame, export/pprof, export/gperftools, sql, values
+// top, callers, callees, diff, series, leaks, stability, shared, flame, export/pprof, export/gperftools, sql, values
 std::vector<View> profile_views();
 
 }  // namespace plimsoll::query

@@ -325,7 +325,10 @@ constexpr std::array kViews{"top",
                             "experiment/plan",
                             "experiment/curve",
                             "experiment/progress",
-                            "experiment/result"};
+                            "experiment/result",
+                            "leaks",
+                            "status",
+                            "store"};
 constexpr std::array kOrders{"collection/stop", "collection/resume", "collection/measure", "machines/revoke",
                              "machines/readmit"};
 constexpr std::array kParameters{"event",
@@ -383,7 +386,8 @@ constexpr std::array kParameters{"event",
                                  "headroom",
                                  "room",
                                  "min_instances",
-                                 "max_unknown_cost"};
+                                 "max_unknown_cost",
+                                 "only"};
 constexpr std::array kValues{"cycles",
                              "cpu-clock",
                              "page-faults",

@@ -18,10 +18,13 @@ const std::map<std::string, Parameters> kRequired{{"callers", {{"function", "mai
 TEST(StoppedAnswers, EveryViewOfRowsEndsWithTheScope) {
   Fleet fleet;
   fleet.add({.stacks = "main;work 30\n"});
+  fleet.add({.seed = 2,
+             .events = {{.name = "heap-inuse-bytes", .unit = wire::BYTES, .kind = wire::SNAPSHOT}},
+             .stacks = "main;work 30\n"});
   FleetSources sources(fleet.path());
   const StopCheck stopped = []() -> Status { return fail(ErrorCode::kUnavailable, "its client is gone"); };
-  for (const char* const name : {"top", "callers", "callees", "diff", "series", "stability", "shared",
-                                 "flame", "export/pprof", "coverage"}) {
+  for (const char* const name : {"top", "callers", "callees", "diff", "series", "leaks", "stability",
+                                 "shared", "flame", "export/pprof", "coverage"}) {
     SCOPED_TRACE(name);
     const auto parameters = kRequired.find(name);
     const Question question{.parameters = parameters == kRequired.end() ? Parameters() : parameters->second,
