@@ -270,7 +270,7 @@ containers, hide their frames, and the allocator's with them: --hide '^std::|^op
            {"steps", "count", "Steps from one period to the next that were compared", kDetail},
            {"processes", "count", "Processes in the newest step", kDetail}},
       .examples = {{"plimsoll leaks --data DIR --since 14d", "of the last two weeks"},
-                   {"plimsoll leaks --data DIR --by function,line,job --where cluster=eu",
+                   {"plimsoll leaks --data DIR --by function,line,job --where cluster=eu-1",
                     "by job, of one cluster"},
                    {"plimsoll leaks --data DIR --since 6h --period 30m --all",
                     "of load without waves longer than half an hour, with all rows"}},

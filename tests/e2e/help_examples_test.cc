@@ -154,12 +154,16 @@ wire::RawProfile profile_of(const Ran& ran) {
     stacks += "process=gzip event=" + event + " main;__memcpy_avx_unaligned_erms " + hits(2) + "\n";
     stacks += "process=gzip event=" + event + " main;sqlite3VdbeExec " + hits(1) + "\n";
   }
-  wire::RawProfile profile = make_profile({.seed = ran.seed,
-                                           .machine = ran.machine,
-                                           .from_ns = ran.from_ns,
-                                           .length_ns = 60 * kNsPerSecond,
-                                           .job = ran.job,
-                                           .stacks = stacks});
+  stacks += "process=gzip event=heap-inuse-bytes main;parse 4096\n";
+  wire::RawProfile profile =
+      make_profile({.seed = ran.seed,
+                    .machine = ran.machine,
+                    .from_ns = ran.from_ns,
+                    .length_ns = 60 * kNsPerSecond,
+                    .events = {{.name = "cycles"},
+                               {.name = "heap-inuse-bytes", .unit = wire::BYTES, .kind = wire::SNAPSHOT}},
+                    .job = ran.job,
+                    .stacks = stacks});
   profile.mutable_machine()->set_platform(ran.platform);
   profile.mutable_machine()->set_cluster("eu-1");
   const auto binary = [](const std::string& path, const std::string& id) {

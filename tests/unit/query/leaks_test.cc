@@ -33,7 +33,7 @@ class Leaks : public ::testing::Test {
          .job = "search",
          .stacks = fmt::format("main;serve@serve.cc:7 {}\nmain;cache@cache.cc:9 {}\n"
                                "main;parse@parse.cc:12;malloc {}\nevent=alloc-bytes main 1\n",
-                               2000 + std::lround(1000 * wave), age < 6 ? 600 * (age + 1) : 4000,
+                               2000 + std::lround(1000 * wave), age < 6 ? 1200 * (age + 1) : 8000,
                                100 + std::lround(leak * age))});
     profile.mutable_assignment()->set_id("scrape:127.0.0.1:6060/debug/pprof/heap");
     ASSERT_TRUE(fleet_.ingest().accept(as_bytes(wire::encode(profile)), {}));

@@ -20,7 +20,7 @@ constexpr int64_t kHourNs = 3'600'000'000'000;
 constexpr int64_t kDayNs = 24 * kHourNs;
 constexpr double kMiB = 1 << 20;
 constexpr double kPerSample = kMiB / 2;  // bytes that a sample stands for
-constexpr double kLevel = 0.02;          // as the view has it
+constexpr double kMaxChance = 0.02;          // as the view has it
 
 // Snapshots of one process of `hours`, one an hour, in which the value is the whole.
 std::vector<GrowthSnapshot> hourly(const std::vector<double>& values, uint32_t series = 0) {
@@ -83,7 +83,7 @@ TEST(Growth, OfFewSamplesIsChance) {
   // One more object in each period, of which each is one sample: no scatter at all, and yet as random as 6 counts of 1.
   const auto values = values_of(169, [](double hour) { return std::floor((hour + 24) / 24); });
   EXPECT_LT(growth_of(values, kDayNs, 0).p, 1e-6);
-  EXPECT_GT(growth_of(values, kDayNs, 1).p, kLevel);
+  EXPECT_GT(growth_of(values, kDayNs, 1).p, kMaxChance);
 }
 
 TEST(Growth, OfTooShortATimeIsNotKnown) {
@@ -130,10 +130,10 @@ struct SimulatedProgram {
   std::vector<std::vector<double>> sites;  // by site and snapshot
 };
 
-enum class Site { kLevel, kWave, kWarmUp, kCache, kJump, kLeak };
+enum class Site { kSteady, kWave, kWarmUp, kCache, kJump, kLeak };
 
 struct SiteModel {
-  Site kind = Site::kLevel;
+  Site kind = Site::kSteady;
   double bytes = 0;
   double wave = 0;  // a share of it
   double warm_up_hours = 1;
@@ -244,7 +244,7 @@ std::vector<size_t> accused(const SimulatedProgram& program, int64_t period_ns =
   const std::vector<double> adjusted = holm(p);
   std::vector<size_t> sites;
   for (size_t i = 0; i < p.size(); ++i) {
-    if (adjusted[i] < kLevel && !levels_off[i]) {
+    if (adjusted[i] < kMaxChance && !levels_off[i]) {
       sites.push_back(i);
     }
   }
