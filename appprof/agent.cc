@@ -15,6 +15,7 @@
 #include "appprof/heap.h"
 #include "appprof/http_server.h"
 #include "appprof/locks.h"
+#include "appprof/oom_dump.h"
 #include "appprof/thread_state.h"
 #include "appprof/unwind.h"
 
@@ -108,9 +109,14 @@ std::string launch(Agent& agent, const ListenAddress& address) {
   if (settings.with_locks) {
     start_locks(settings.lock_period_ns);
   }
+  const std::string why_no_dump =
+      settings.dump_folder.empty() ? std::string() : start_oom_dump(settings.dump_folder, settings.labels);
   agent.endpoints = std::make_unique<Endpoints>(
       Endpoints::Settings{settings.labels, settings.max_seconds, settings.max_requests_per_minute,
                           [&agent](pid_t thread) { return agent.server->is_own_thread(thread); }});
+  if (!why_no_dump.empty()) {
+    agent.endpoints->add_problem(why_no_dump);
+  }
   const auto connections_per_minute = static_cast<uint32_t>(
       std::clamp<uint64_t>(uint64_t{kConnectionsPerRequest} * settings.max_requests_per_minute,
                            kMinConnectionsPerMinute, UINT32_MAX));
@@ -143,6 +149,7 @@ void after_fork_in_child() {
   g_is_changing.store(false);
   reset_locks_in_child();
   reset_heap_in_child();
+  reset_oom_dump_in_child();
   const bool is_serving = g_is_serving.exchange(false);
   Agent* parents = g_agent.exchange(nullptr);
   if (parents == nullptr) {
@@ -209,6 +216,7 @@ std::string start_exclusively(const AgentSettings& settings) {
   if (!why.empty()) {
     stop_heap();
     stop_locks();
+    stop_oom_dump();
     end(agent);
   }
   return why;
@@ -230,6 +238,7 @@ void stop_agent() {
   if (g_is_serving.exchange(false)) {
     stop_locks();
     stop_heap();
+    stop_oom_dump();
     end(g_agent.load());
   }
 }
@@ -248,10 +257,7 @@ Labels parse_labels(const std::string& text) {
   Labels labels;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
-    const std::string pair = text.substr(at, end - at);
-    if (const size_t equals = pair.find('='); equals != std::string::npos && equals > 0) {
-      labels.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
-    }
+    add_label(std::string_view(text).substr(at, end - at), labels);
     at = end + 1;
   }
   return labels;
@@ -277,6 +283,7 @@ bool settings_of_environment(AgentSettings& settings) {
   settings.listen = listen.empty() ? settings.listen : listen;
   settings.token = value("TOKEN");
   settings.labels = parse_labels(value("LABELS"));
+  settings.dump_folder = value("DUMP_DIR");
   settings.serves_children = value("CHILDREN") == "1";
   if (const uint64_t bytes = std::strtoull(value("HEAP_BYTES").c_str(), nullptr, 10); bytes > 0) {
     settings.heap_period_bytes = bytes;

@@ -16,6 +16,7 @@ struct AgentSettings {
   std::string announcement_folder;
   Labels labels;
   bool serves_children = false;
+  std::string dump_folder;  // of oom_dump.h; empty: no dump
   uint64_t heap_period_bytes = uint64_t{512} << 10;
   uint64_t lock_period_ns = 1'000'000;
   bool with_heap = true;

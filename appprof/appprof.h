@@ -33,6 +33,7 @@ struct Options {
   bool no_locks = false;
   uint32_t max_seconds = 0;
   uint32_t max_requests_per_minute = 0;
+  std::string dump_dir = {};
 };
 
 struct Started {
@@ -65,6 +66,7 @@ inline Started start(const Options& options) {
   plain.no_locks = options.no_locks ? 1 : 0;
   plain.max_seconds = options.max_seconds;
   plain.max_requests_per_minute = options.max_requests_per_minute;
+  plain.dump_dir = text_or_null(options.dump_dir);
   std::string error(512, '\0');
   Started started;
   started.ok = plimsoll_appprof_start(&plain, error.data(), error.size()) == 0;

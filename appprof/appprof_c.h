@@ -45,6 +45,8 @@ typedef struct plimsoll_appprof_options {
   uint32_t max_seconds;
   /* Requests for profiles per minute; 0: 120. Requests over it get status 429. */
   uint32_t max_requests_per_minute;
+  /* A folder: when memory runs out, a heap profile is written there, once. Sets the new handler. NULL: no dump. */
+  const char* dump_dir;
 } plimsoll_appprof_options;
 
 /* Starts sampling, and a thread that serves. 0, or -1 with the reason in `error` (may be NULL). One at a time: a second start

@@ -26,11 +26,7 @@ AgentSettings settings_of(const plimsoll_appprof_options& options) {
   settings.token = options.token == nullptr ? "" : options.token;
   settings.announcement_folder = options.announce_dir == nullptr ? "" : options.announce_dir;
   for (const char* const* label = options.labels; label != nullptr && *label != nullptr; ++label) {
-    const std::string text = *label;
-    const size_t equals = text.find('=');
-    if (equals != std::string::npos && equals > 0) {
-      settings.labels.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-    }
+    add_label(*label, settings.labels);
   }
   settings.serves_children = options.serve_children != 0;
   const auto set = [](auto& setting, auto value) { setting = value == 0 ? setting : value; };
@@ -38,6 +34,7 @@ AgentSettings settings_of(const plimsoll_appprof_options& options) {
   set(settings.lock_period_ns, options.lock_period_ns);
   set(settings.max_seconds, options.max_seconds);
   set(settings.max_requests_per_minute, options.max_requests_per_minute);
+  settings.dump_folder = options.dump_dir == nullptr ? "" : options.dump_dir;
   settings.with_heap = options.no_heap == 0;
   settings.with_locks = options.no_locks == 0;
   return settings;

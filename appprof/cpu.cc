@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <map>
 #include <utility>
 
+#include "appprof/mapped_once.h"
 #include "appprof/thread_state.h"
 
 namespace plimsoll::appprof {
@@ -163,16 +163,7 @@ void scale_to(Profile& profile, int64_t cpu_ns) {
 }  // namespace
 
 bool SampleLog::allocate() noexcept {
-  if (slots_.load(std::memory_order_acquire) != nullptr) {
-    return true;
-  }
-  void* memory = ::mmap(nullptr, kSlots * sizeof(Slot), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    return false;
-  }
-  slots_.store(static_cast<Slot*>(memory), std::memory_order_release);  // zeroed memory is free slots
-  return true;
+  return map_once(slots_, kSlots);  // zeroed memory is free slots
 }
 
 void SampleLog::add(uintptr_t first) noexcept {

@@ -11,18 +11,6 @@ namespace plimsoll::appprof {
 
 inline constexpr int64_t kSecond = 1'000'000'000;
 
-inline Response plain_text(std::string text) {
-  Response response;
-  response.body = std::move(text);
-  return response;
-}
-
-inline Response failed(int status, std::string words) {
-  Response response = plain_text(std::move(words));
-  response.status = status;
-  return response;
-}
-
 inline Response too_many(const std::string& words) {
   Response response = failed(429, words);
   response.headers["Retry-After"] = "1";

@@ -29,7 +29,10 @@ const std::vector<Endpoints::Route>& Endpoints::routes() {
       {"/debug/pprof/growth", &E::growth, "where memory was taken from the system (debug=1: text)"},
       {"/debug/pprof/contention", &E::contention,
        "waits for locks since the start, sampled; seconds=N (debug=1: text)"},
-      {"/debug/pprof/mutex", &E::contention, "the same as contention"},
+      {"/debug/pprof/mutex", &E::holders,
+       "the same waits by the stacks of those that held the locks; seconds=N (debug=1: text)"},
+      {"/debug/pprof/block", &E::conditions,
+       "waits for condition variables since the start, sampled; seconds=N (debug=1: text)"},
       {"/debug/pprof/profile", &E::cpu, "CPU time of the next seconds=N (30)"},
       {"/debug/pprof/wall", &E::wall, "time of all threads, blocked ones too, of the next seconds=N (10)"},
       {"/debug/pprof/threads", &E::threads, "stacks of all threads now (debug=1: their names and states)"},
@@ -82,7 +85,7 @@ std::vector<std::string> Endpoints::kinds() {
     kinds.emplace_back("allocs");
   }
   if (are_locks_on()) {
-    kinds.emplace_back("contention");
+    kinds.insert(kinds.end(), {"contention", "mutex", "block"});
   }
   kinds.insert(kinds.end(), {"profile", "wall", "threads"});
   return kinds;
@@ -208,12 +211,22 @@ Response Endpoints::growth_legacy(const Request&, const RequestTime&) {
 }
 
 Response Endpoints::contention(const Request& request, const RequestTime& time) {
+  return waits(request, time, &lock_profile);
+}
+Response Endpoints::holders(const Request& request, const RequestTime& time) {
+  return waits(request, time, &holder_profile);
+}
+Response Endpoints::conditions(const Request& request, const RequestTime& time) {
+  return waits(request, time, &condition_profile);
+}
+
+Response Endpoints::waits(const Request& request, const RequestTime& time, Profile (*take)()) {
   if (!are_locks_on()) {
     return failed(501, are_lock_calls_ours()
                            ? "lock waits are not counted: locks were left out at the start\n"
                            : "lock waits are not seen: link or preload this library first\n");
   }
-  return cumulative(request, time, &lock_profile, false);
+  return cumulative(request, time, take, false);
 }
 
 }  // namespace plimsoll::appprof

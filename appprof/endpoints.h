@@ -47,6 +47,9 @@ class Endpoints {
   Response growth(const Request& request, const RequestTime& time);
   Response growth_legacy(const Request& request, const RequestTime& time);
   Response contention(const Request& request, const RequestTime& time);
+  Response holders(const Request& request, const RequestTime& time);
+  Response conditions(const Request& request, const RequestTime& time);
+  Response waits(const Request& request, const RequestTime& time, Profile (*take)());
   Response cpu(const Request& request, const RequestTime& time);
   Response cpu_legacy(const Request& request, const RequestTime& time);
   Response wall(const Request& request, const RequestTime& time);

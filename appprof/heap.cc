@@ -6,11 +6,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
-#include <sstream>
+#include <span>
+#include <string_view>
 
 #include "appprof/mappings.h"
 #include "appprof/own_code.h"
 #include "appprof/site_table.h"
+#include "appprof/text_sink.h"
 #include "appprof/thread_state.h"
 
 // Weak: the library works without tcmalloc, and says what is missing.
@@ -166,26 +168,42 @@ Sample sample_of(std::span<void*> stack, double count, double bytes) {
 }
 
 // tcmalloc's text of such entries, as google-pprof reads it. tcmalloc's own would show labels as frames.
-std::string text_of_entries(void** entries, const std::string& kind) {
+template <typename Sink>
+void write_entries(void** entries, std::string_view kind, uint64_t period, Sink& sink) {
   uint64_t all_count = 0, all_bytes = 0;
-  std::ostringstream rows;
-  for_each_entry(entries, [&](uintptr_t count, uintptr_t bytes, std::span<void*> stack) {
+  for_each_entry(entries, [&](uintptr_t count, uintptr_t bytes, std::span<void*>) {
     all_count += count;
     all_bytes += bytes;
-    rows << std::dec << count << ": " << bytes << " [" << count << ": " << bytes << "] @" << std::hex;
+  });
+  const auto write_sums = [&sink](uint64_t count, uint64_t bytes) {
+    for (const char* behind : {" [", "] @"}) {
+      write_number(sink, count);
+      sink.text(": ");
+      write_number(sink, bytes);
+      sink.text(behind);
+    }
+  };
+  sink.text("heap profile: ");
+  write_sums(all_count, all_bytes);
+  sink.text(" ");
+  sink.text(kind);
+  if (period != 0) {
+    sink.text("/");
+    write_number(sink, period);
+  }
+  sink.text("\n");
+  for_each_entry(entries, [&](uintptr_t count, uintptr_t bytes, std::span<void*> stack) {
+    write_sums(count, bytes);
     for (const void* frame : stack) {
       if (const auto address = reinterpret_cast<uintptr_t>(frame); labels_of_frame(address) == 0) {
-        rows << " 0x" << address;
+        sink.text(" 0x");
+        write_number(sink, address, 16);
       }
     }
-    rows << "\n";
+    sink.text("\n");
   });
-  std::ostringstream text;
-  text << "heap profile: " << all_count << ": " << all_bytes << " [" << all_count << ": " << all_bytes
-       << "] @ " << kind << "\n"
-       << rows.str() << "\nMAPPED_LIBRARIES:\n"
-       << read_file("/proc/self/maps");
-  return text.str();
+  sink.text("\nMAPPED_LIBRARIES:\n");
+  copy_file("/proc/self/maps", sink);
 }
 
 // Where why_no_heap() says nothing.
@@ -241,15 +259,34 @@ Profile growth_profile() {
   return profile;
 }
 
+namespace {
+
+std::string text_of_entries(void** entries, std::string_view kind, int period) {
+  StringSink sink;
+  write_entries(entries, kind, static_cast<uint64_t>(period), sink);
+  return sink.take();
+}
+
+}  // namespace
+
 std::string heap_text() {
   int period = 0;
   const std::unique_ptr<void*[]> entries(tcmalloc().ReadStackTraces(&period));
-  return text_of_entries(entries.get(), "heap_v2/" + std::to_string(period));
+  return text_of_entries(entries.get(), "heap_v2", period);
 }
 
 std::string growth_text() {
   const std::unique_ptr<void*[]> entries(tcmalloc().ReadHeapGrowthStackTraces());
-  return text_of_entries(entries.get(), "growth");
+  return text_of_entries(entries.get(), "growth", 0);
+}
+
+bool dump_heap(int file) noexcept {
+  int period = 0;
+  const std::unique_ptr<void*[]> entries(tcmalloc().ReadStackTraces(&period));
+  FileSink sink(file);
+  write_entries(entries.get(), "heap_v2", static_cast<uint64_t>(period), sink);
+  sink.flush();
+  return entries != nullptr && sink.is_whole();
 }
 
 }  // namespace plimsoll::appprof

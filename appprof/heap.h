@@ -35,6 +35,10 @@ Profile allocation_profile();
 // growth_objects/count, growth_space/bytes: where tcmalloc took memory from the system, each time counted.
 Profile growth_profile();
 
+// Where why_no_heap() says nothing. Writes heap_text() into a file, and allocates nothing but what tcmalloc copies its samples to. Whether
+// all of it is written.
+bool dump_heap(int file) noexcept;
+
 // As tcmalloc writes them, without labels, with the process's mappings.
 std::string heap_text();
 std::string growth_text();

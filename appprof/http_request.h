@@ -27,6 +27,18 @@ struct Response {
   std::map<std::string, std::string> headers;
 };
 
+inline Response plain_text(std::string text) {
+  Response response;
+  response.body = std::move(text);
+  return response;
+}
+
+inline Response failed(int status, std::string words) {
+  Response response = plain_text(std::move(words));
+  response.status = status;
+  return response;
+}
+
 // Of at most nine digits.
 std::optional<int64_t> parse_number(std::string_view text);
 

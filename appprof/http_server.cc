@@ -71,13 +71,6 @@ bool is_same_secret(std::string_view given, std::string_view wanted) {
   return difference == 0;
 }
 
-Response refusal(int status, std::string words) {
-  Response response;
-  response.status = status;
-  response.body = std::move(words);
-  return response;
-}
-
 }  // namespace
 
 struct HttpServer::Connection {
@@ -252,7 +245,7 @@ void HttpServer::accept_connections() {
 void HttpServer::start_connection(int connection) {
   const auto* free = std::ranges::find_if(connections_, [](const auto& slot) { return slot.load() < 0; });
   if (free == connections_.end()) {
-    const std::string answer = write_response(refusal(503, "too many connections\n"));
+    const std::string answer = write_response(failed(503, "too many connections\n"));
     [[maybe_unused]] const ssize_t sent =
         ::send(connection, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     ::close(connection);
@@ -293,7 +286,7 @@ void HttpServer::serve(int connection, size_t slot) {
     try {
       return write_response(answer(connection));
     } catch (const std::exception& problem) {  // memory is short
-      return write_response(refusal(503, std::string(problem.what()) + "\n"));
+      return write_response(failed(503, std::string(problem.what()) + "\n"));
     }
   }();
   // A profile takes a minute; the program may have closed what it did not know, and the number be another's connection.
@@ -315,31 +308,31 @@ Response HttpServer::answer(int connection) {
   size_t end = std::string::npos;
   while ((end = content.find("\r\n\r\n")) == std::string::npos) {
     if (!read_more(connection, content, kMaxHeadBytes, until_ns)) {
-      return refusal(400, "no whole request: at most 8 KiB of head, within 5 s\n");
+      return failed(400, "no whole request: at most 8 KiB of head, within 5 s\n");
     }
   }
   std::optional<Request> request = parse_head(std::string_view(content).substr(0, end + 2));
   if (!request) {
-    return refusal(400, "no HTTP/1.1 request\n");
+    return failed(400, "no HTTP/1.1 request\n");
   }
   if (!token_.empty() && !is_same_secret(request->header("authorization"), "Bearer " + token_)) {
-    return refusal(401, "requires the header \"Authorization: Bearer TOKEN\"\n");
+    return failed(401, "requires the header \"Authorization: Bearer TOKEN\"\n");
   }
   // A page of a browser may have a name that it makes resolve to this machine.
   const std::string host = request->header("host");
   const std::string site = request->header("sec-fetch-site");
   if (!request->header("origin").empty() || (!site.empty() && site != "none" && site != "same-origin") ||
       (token_.empty() && !is_unix_socket_ && !host.empty() && !is_address_or_localhost(host))) {
-    return refusal(403, "not for pages of a browser: use an address or localhost\n");
+    return failed(403, "not for pages of a browser: use an address or localhost\n");
   }
   if (request->method != "GET" && request->method != "POST") {
-    return refusal(405, "GET and POST only\n");
+    return failed(405, "GET and POST only\n");
   }
   const std::string length_text = request->header("content-length");
   const std::optional<int64_t> length =
       length_text.empty() ? std::optional<int64_t>(0) : parse_number(length_text);
   if (!length || static_cast<size_t>(*length) > kMaxBodyBytes) {
-    return refusal(413, "a body is at most 1 MiB\n");
+    return failed(413, "a body is at most 1 MiB\n");
   }
   if (request->header("expect") == "100-continue") {
     write_all(connection, "HTTP/1.1 100 Continue\r\n\r\n");
@@ -347,7 +340,7 @@ Response HttpServer::answer(int connection) {
   request->body = content.substr(end + 4, static_cast<size_t>(*length));
   while (request->body.size() < static_cast<size_t>(*length)) {
     if (!read_more(connection, request->body, static_cast<size_t>(*length), until_ns)) {
-      return refusal(400, "the body is shorter than its length\n");
+      return failed(400, "the body is shorter than its length\n");
     }
   }
   return handler_(*request, RequestTime(connection, stop_event_));

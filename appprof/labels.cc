@@ -1,11 +1,10 @@
 #include "appprof/labels.h"
 
-#include <sys/mman.h>
-
 #include <atomic>
 #include <cstring>
 #include <string_view>
 
+#include "appprof/mapped_once.h"
 #include "appprof/thread_state.h"
 
 namespace plimsoll::appprof {
@@ -107,19 +106,13 @@ Labels labels_of(uint32_t number) {
 }
 
 bool allocate_label_table() noexcept {
-  if (g_sets.load(std::memory_order_acquire) != nullptr) {
-    return true;
+  return map_once(g_sets, kMaxSets);
+}
+
+void add_label(std::string_view pair, Labels& labels) {
+  if (const size_t equals = pair.find('='); equals != std::string_view::npos && equals > 0) {
+    labels.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
   }
-  void* memory = ::mmap(nullptr, kMaxSets * sizeof(LabelSet), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    return false;
-  }
-  LabelSet* expected = nullptr;
-  if (!g_sets.compare_exchange_strong(expected, static_cast<LabelSet*>(memory), std::memory_order_acq_rel)) {
-    ::munmap(memory, kMaxSets * sizeof(LabelSet));
-  }
-  return true;
 }
 
 }  // namespace plimsoll::appprof

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,9 @@ constexpr uint32_t labels_of_frame(uintptr_t frame) {
 
 // Empty where unknown. Not for signal handlers.
 Labels labels_of(uint32_t number);
+
+// "job=search"; what has no '=', or nothing before it, is left out.
+void add_label(std::string_view pair, Labels& labels);
 
 // Maps memory for the table; until then every set is numbered kManyLabels.
 bool allocate_label_table() noexcept;

@@ -1,13 +1,15 @@
 // The functions that replace those of the C library. While sampling is off each costs a load and a jump more.
 //
-// What is not seen: pthread_cond_wait takes its mutex back inside the C library, where no replacement reaches; and locks that are
-// no pthread locks (futexes of a program's own, Go, absl::Mutex).
+// What is not seen: locks that are no pthread locks (futexes of a program's own, Go, absl::Mutex), and C11's cnd_wait and mtx_lock, which
+// call the C library's functions by other names. pthread_cond_wait takes its mutex back inside the C library: that time is a part of the
+// wait for the condition.
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 
 #include <atomic>
 
+#include "appprof/holders.h"
 #include "appprof/locks.h"
 #include "appprof/own_code.h"
 
@@ -20,6 +22,13 @@ using MutexClockCall = int (*)(pthread_mutex_t*, clockid_t, const timespec*);
 using RwlockCall = int (*)(pthread_rwlock_t*);
 using RwlockTimedCall = int (*)(pthread_rwlock_t*, const timespec*);
 using RwlockClockCall = int (*)(pthread_rwlock_t*, clockid_t, const timespec*);
+using ConditionCall = int (*)(pthread_cond_t*, pthread_mutex_t*);
+using ConditionTimedCall = int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*);
+using ConditionClockCall = int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
+
+// Since when condition variables are what they are on x86-64; dlsym() may find those of before, whose memory is laid out otherwise. Other
+// machines have one version.
+constexpr const char* kConditionVersion = "GLIBC_2.3.2";
 
 // The C library's function by a name. Looked up before main(), by find_all(): dlsym takes the loader's lock, and a thread that
 // waits for that with a lock of the application's could meet one in dlopen() that waits for the other. Other libraries lock before
@@ -28,11 +37,13 @@ using RwlockClockCall = int (*)(pthread_rwlock_t*, clockid_t, const timespec*);
 template <typename Call>
 class RealCall {
  public:
-  constexpr explicit RealCall(const char* name) : name_(name) {}
+  constexpr explicit RealCall(const char* name, const char* version = nullptr)
+      : name_(name), version_(version) {}
   Call get() noexcept {
     Call call = call_.load(std::memory_order_relaxed);
     if (call == nullptr) [[unlikely]] {
-      call = reinterpret_cast<Call>(::dlsym(RTLD_NEXT, name_));
+      void* found = version_ == nullptr ? nullptr : ::dlvsym(RTLD_NEXT, name_, version_);
+      call = reinterpret_cast<Call>(found != nullptr ? found : ::dlsym(RTLD_NEXT, name_));
       call_.store(call, std::memory_order_relaxed);
     }
     return call;
@@ -40,6 +51,7 @@ class RealCall {
 
  private:
   const char* const name_;
+  const char* const version_;
   std::atomic<Call> call_{nullptr};
 };
 
@@ -47,6 +59,11 @@ constinit RealCall<MutexCall> g_mutex_lock("pthread_mutex_lock");
 constinit RealCall<MutexCall> g_mutex_trylock("pthread_mutex_trylock");
 constinit RealCall<MutexTimedCall> g_mutex_timedlock("pthread_mutex_timedlock");
 constinit RealCall<MutexClockCall> g_mutex_clocklock("pthread_mutex_clocklock");
+constinit RealCall<MutexCall> g_mutex_unlock("pthread_mutex_unlock");
+constinit RealCall<RwlockCall> g_rwlock_unlock("pthread_rwlock_unlock");
+constinit RealCall<ConditionCall> g_cond_wait("pthread_cond_wait", kConditionVersion);
+constinit RealCall<ConditionTimedCall> g_cond_timedwait("pthread_cond_timedwait", kConditionVersion);
+constinit RealCall<ConditionClockCall> g_cond_clockwait("pthread_cond_clockwait");
 constinit RealCall<RwlockCall> g_rwlock_rdlock("pthread_rwlock_rdlock");
 constinit RealCall<RwlockCall> g_rwlock_wrlock("pthread_rwlock_wrlock");
 constinit RealCall<RwlockCall> g_rwlock_tryrdlock("pthread_rwlock_tryrdlock");
@@ -60,7 +77,8 @@ constinit RealCall<RwlockClockCall> g_rwlock_clockwrlock("pthread_rwlock_clockwr
   const auto find = [](auto&... calls) { (static_cast<void>(calls.get()), ...); };
   find(g_mutex_lock, g_mutex_trylock, g_mutex_timedlock, g_mutex_clocklock, g_rwlock_rdlock, g_rwlock_wrlock,
        g_rwlock_tryrdlock, g_rwlock_trywrlock, g_rwlock_timedrdlock, g_rwlock_timedwrlock,
-       g_rwlock_clockrdlock, g_rwlock_clockwrlock);
+       g_rwlock_clockrdlock, g_rwlock_clockwrlock, g_mutex_unlock, g_rwlock_unlock, g_cond_wait,
+       g_cond_timedwait, g_cond_clockwait);
 }
 
 // The error of a C library without the function.
@@ -73,18 +91,39 @@ int call_real(RealCall<Call>& real, Arguments... arguments) noexcept {
 // Tries first: what is free is taken without a look at a clock. Any answer but EBUSY is that of the waiting call too (an error
 // of the lock, a dead owner, a count that is full).
 template <typename Try, typename Wait>
-[[gnu::always_inline]] inline int timed(const Try& try_lock, const Wait& wait, const void* caller) noexcept {
+[[gnu::always_inline]] inline int timed(const void* lock, const Try& try_lock, const Wait& wait,
+                                        const void* caller) noexcept {
   if (!are_locks_on()) {
     return wait();
   }
   if (const int result = try_lock(); result != EBUSY) {
     return result;
   }
-  const int64_t began_ns = monotonic_ns();
+  const LockWait waited = begin_wait(lock);
   const int result = wait();
   // A wait that timed out was one too; EDEADLK and EINVAL return at once.
-  if (result == 0 || result == ETIMEDOUT || result == EOWNERDEAD) {
-    record_wait(monotonic_ns() - began_ns, reinterpret_cast<uintptr_t>(caller));
+  end_wait(waited, result == 0 || result == ETIMEDOUT || result == EOWNERDEAD,
+           reinterpret_cast<uintptr_t>(caller));
+  return result;
+}
+
+// Not noexcept: a thread that is cancelled while it waits unwinds through here, and through who called.
+template <typename Call, typename... Arguments>
+[[gnu::always_inline]] inline int timed_condition(RealCall<Call>& real, const void* caller,
+                                                  pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                                  Arguments... arguments) {
+  const Call wait = real.get();
+  if (wait == nullptr) {
+    return ENOSYS;
+  }
+  if (!are_locks_on()) {
+    return wait(condition, mutex, arguments...);
+  }
+  note_release(mutex, caller);
+  const int64_t began_ns = monotonic_ns();
+  const int result = wait(condition, mutex, arguments...);
+  if (result == 0 || result == ETIMEDOUT) {
+    record_condition_wait(monotonic_ns() - began_ns, reinterpret_cast<uintptr_t>(caller));
   }
   return result;
 }
@@ -94,16 +133,22 @@ template <typename Try, typename Wait>
 // Also keeps this file in a program that links the static library.
 bool are_lock_calls_ours() noexcept {
   return is_replaced_here("pthread_mutex_lock") && g_mutex_lock.get() != nullptr &&
-         g_mutex_trylock.get() != nullptr && g_rwlock_tryrdlock.get() != nullptr;
+         g_mutex_trylock.get() != nullptr && g_mutex_unlock.get() != nullptr &&
+         g_rwlock_tryrdlock.get() != nullptr && g_rwlock_unlock.get() != nullptr;
 }
 
 }  // namespace plimsoll::appprof
 
+using plimsoll::appprof::are_locks_on;
 using plimsoll::appprof::call_real;
+using plimsoll::appprof::g_cond_clockwait;
+using plimsoll::appprof::g_cond_timedwait;
+using plimsoll::appprof::g_cond_wait;
 using plimsoll::appprof::g_mutex_clocklock;
 using plimsoll::appprof::g_mutex_lock;
 using plimsoll::appprof::g_mutex_timedlock;
 using plimsoll::appprof::g_mutex_trylock;
+using plimsoll::appprof::g_mutex_unlock;
 using plimsoll::appprof::g_rwlock_clockrdlock;
 using plimsoll::appprof::g_rwlock_clockwrlock;
 using plimsoll::appprof::g_rwlock_rdlock;
@@ -111,58 +156,95 @@ using plimsoll::appprof::g_rwlock_timedrdlock;
 using plimsoll::appprof::g_rwlock_timedwrlock;
 using plimsoll::appprof::g_rwlock_tryrdlock;
 using plimsoll::appprof::g_rwlock_trywrlock;
+using plimsoll::appprof::g_rwlock_unlock;
 using plimsoll::appprof::g_rwlock_wrlock;
+using plimsoll::appprof::note_release;
 using plimsoll::appprof::timed;
+using plimsoll::appprof::timed_condition;
 
 #define APPPROF_REPLACES extern "C" __attribute__((visibility("default"), noinline))
 
 APPPROF_REPLACES int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
-  return timed([=] { return call_real(g_mutex_trylock, mutex); },
-               [=] { return call_real(g_mutex_lock, mutex); }, __builtin_return_address(0));
+  return timed(
+      mutex, [=] { return call_real(g_mutex_trylock, mutex); },
+      [=] { return call_real(g_mutex_lock, mutex); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* abstime) noexcept {
-  return timed([=] { return call_real(g_mutex_trylock, mutex); },
-               [=] { return call_real(g_mutex_timedlock, mutex, abstime); }, __builtin_return_address(0));
+  return timed(
+      mutex, [=] { return call_real(g_mutex_trylock, mutex); },
+      [=] { return call_real(g_mutex_timedlock, mutex, abstime); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clockid,
                                              const timespec* abstime) noexcept {
-  return timed([=] { return call_real(g_mutex_trylock, mutex); },
-               [=] { return call_real(g_mutex_clocklock, mutex, clockid, abstime); },
-               __builtin_return_address(0));
+  return timed(
+      mutex, [=] { return call_real(g_mutex_trylock, mutex); },
+      [=] { return call_real(g_mutex_clocklock, mutex, clockid, abstime); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
-  return timed([=] { return call_real(g_rwlock_tryrdlock, lock); },
-               [=] { return call_real(g_rwlock_rdlock, lock); }, __builtin_return_address(0));
+  return timed(
+      lock, [=] { return call_real(g_rwlock_tryrdlock, lock); },
+      [=] { return call_real(g_rwlock_rdlock, lock); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
-  return timed([=] { return call_real(g_rwlock_trywrlock, lock); },
-               [=] { return call_real(g_rwlock_wrlock, lock); }, __builtin_return_address(0));
+  return timed(
+      lock, [=] { return call_real(g_rwlock_trywrlock, lock); },
+      [=] { return call_real(g_rwlock_wrlock, lock); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* abstime) noexcept {
-  return timed([=] { return call_real(g_rwlock_tryrdlock, lock); },
-               [=] { return call_real(g_rwlock_timedrdlock, lock, abstime); }, __builtin_return_address(0));
+  return timed(
+      lock, [=] { return call_real(g_rwlock_tryrdlock, lock); },
+      [=] { return call_real(g_rwlock_timedrdlock, lock, abstime); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* abstime) noexcept {
-  return timed([=] { return call_real(g_rwlock_trywrlock, lock); },
-               [=] { return call_real(g_rwlock_timedwrlock, lock, abstime); }, __builtin_return_address(0));
+  return timed(
+      lock, [=] { return call_real(g_rwlock_trywrlock, lock); },
+      [=] { return call_real(g_rwlock_timedwrlock, lock, abstime); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clockid,
                                                 const timespec* abstime) noexcept {
-  return timed([=] { return call_real(g_rwlock_tryrdlock, lock); },
-               [=] { return call_real(g_rwlock_clockrdlock, lock, clockid, abstime); },
-               __builtin_return_address(0));
+  return timed(
+      lock, [=] { return call_real(g_rwlock_tryrdlock, lock); },
+      [=] { return call_real(g_rwlock_clockrdlock, lock, clockid, abstime); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clockid,
                                                 const timespec* abstime) noexcept {
-  return timed([=] { return call_real(g_rwlock_trywrlock, lock); },
-               [=] { return call_real(g_rwlock_clockwrlock, lock, clockid, abstime); },
-               __builtin_return_address(0));
+  return timed(
+      lock, [=] { return call_real(g_rwlock_trywrlock, lock); },
+      [=] { return call_real(g_rwlock_clockwrlock, lock, clockid, abstime); }, __builtin_return_address(0));
+}
+
+APPPROF_REPLACES int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
+  if (are_locks_on()) {
+    note_release(mutex, __builtin_return_address(0));
+  }
+  return call_real(g_mutex_unlock, mutex);
+}
+
+APPPROF_REPLACES int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
+  if (are_locks_on()) {
+    note_release(lock, __builtin_return_address(0));
+  }
+  return call_real(g_rwlock_unlock, lock);
+}
+
+APPPROF_REPLACES int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  return timed_condition(g_cond_wait, __builtin_return_address(0), condition, mutex);
+}
+
+APPPROF_REPLACES int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                            const timespec* abstime) {
+  return timed_condition(g_cond_timedwait, __builtin_return_address(0), condition, mutex, abstime);
+}
+
+APPPROF_REPLACES int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                            clockid_t clockid, const timespec* abstime) {
+  return timed_condition(g_cond_clockwait, __builtin_return_address(0), condition, mutex, clockid, abstime);
 }

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <sstream>
 
+#include "appprof/holders.h"
 #include "appprof/site_table.h"
 #include "appprof/thread_state.h"
 
@@ -13,9 +15,21 @@ namespace plimsoll::appprof {
 namespace {
 
 constinit SiteTable g_waits;
+constinit SiteTable g_held;
+constinit SiteTable g_condition_waits;
 constinit std::atomic<bool> g_locks_on{false};
 constinit std::atomic<uint64_t> g_lock_period_ns{0};
 constinit std::atomic<int64_t> g_locks_began_ns{0};
+
+double lock_period() noexcept {
+  return static_cast<double>(g_lock_period_ns.load(std::memory_order_relaxed));
+}
+
+void seed_for_thread(Countdown& countdown) noexcept {
+  if (!countdown.is_seeded()) {
+    countdown.seed(static_cast<uint64_t>(monotonic_ns()) ^ reinterpret_cast<uintptr_t>(&countdown) << 20);
+  }
+}
 
 }  // namespace
 
@@ -24,7 +38,7 @@ std::string start_locks(uint64_t period_ns) {
     return "lock waits are not seen: another library replaces pthread_mutex_lock; link or preload this one "
            "first";
   }
-  if (!g_waits.allocate()) {
+  if (!g_waits.allocate() || !g_held.allocate() || !g_condition_waits.allocate()) {
     return "lock waits are not counted: no memory for the table of sites";
   }
   int64_t never = 0;
@@ -40,7 +54,10 @@ void stop_locks() noexcept {
 
 void reset_locks_in_child() noexcept {
   stop_locks();
-  g_waits.clear_in_child();
+  for (SiteTable* table : {&g_waits, &g_held, &g_condition_waits}) {
+    table->clear_in_child();
+  }
+  reset_holders_in_child();
   g_locks_began_ns.store(0);
 }
 
@@ -48,38 +65,87 @@ bool are_locks_on() noexcept {
   return g_locks_on.load(std::memory_order_relaxed);
 }
 
-void record_wait(int64_t wait_ns, uintptr_t caller) noexcept {
+LockWait begin_wait(const void* lock) noexcept {
+  LockWait wait{monotonic_ns(), kNotWatched};
+  ThreadState& state = t_state;
+  if (!state.is_inside) {
+    const Inside inside;
+    seed_for_thread(state.lock_wait);
+    // A period of days is as good as none.
+    const double left_ns = std::min(state.lock_wait.left(lock_period()), 1e15);
+    wait.place = watch_lock(lock, wait.began_ns + static_cast<int64_t>(left_ns));
+  }
+  return wait;
+}
+
+void end_wait(const LockWait& wait, bool counts, uintptr_t caller) noexcept {
+  ThreadState& state = t_state;
+  if (state.is_inside) {
+    return;
+  }
+  const auto amount = static_cast<double>(monotonic_ns() - wait.began_ns);
+  const Inside inside;
+  const int saved_errno = errno;
+  uintptr_t frames[kMaxFrames];
+  const Holder holder = unwatch_lock(wait.place, frames);
+  const double period = lock_period();
+  if (counts && state.lock_wait.take(amount, period)) {
+    const double weight = weight_of_sample(amount, period);
+    g_held.add({frames, holder.depth}, holder.labels, weight, weight * amount);
+    const size_t depth = take_stack(frames, kMaxFrames, caller);
+    g_waits.add({frames, depth}, current_labels(), weight, weight * amount);
+  }
+  errno = saved_errno;
+}
+
+void record_condition_wait(int64_t wait_ns, uintptr_t caller) noexcept {
   ThreadState& state = t_state;
   if (state.is_inside) {
     return;
   }
   const Inside inside;
   const int saved_errno = errno;
-  if (!state.lock_wait.is_seeded()) {
-    state.lock_wait.seed(static_cast<uint64_t>(monotonic_ns()) ^ reinterpret_cast<uintptr_t>(&state) << 20);
-  }
-  const auto period = static_cast<double>(g_lock_period_ns.load(std::memory_order_relaxed));
+  seed_for_thread(state.condition_wait);
+  const double period = lock_period();
   const auto amount = static_cast<double>(wait_ns);
-  if (state.lock_wait.take(amount, period)) {
+  if (state.condition_wait.take(amount, period)) {
     uintptr_t frames[kMaxFrames];
     const size_t depth = take_stack(frames, kMaxFrames, caller);
     const double weight = weight_of_sample(amount, period);
-    g_waits.add({frames, depth}, current_labels(), weight, weight * amount);
+    g_condition_waits.add({frames, depth}, current_labels(), weight, weight * amount);
   }
   errno = saved_errno;
 }
 
-Profile lock_profile() {
+static Profile profile_of_waits(const SiteTable& sites, const std::string& what) {
   Profile profile;
   profile.types = {{"contentions", "count"}, {"delay", "nanoseconds"}};
   profile.period_type = {"contentions", "count"};
   profile.period = 1;
   profile.time_ns = unix_time_ns();
   profile.duration_ns = profile.time_ns - g_locks_began_ns.load();
-  add_sites(g_waits, profile);
-  profile.comments.push_back("waits sampled every " + std::to_string(g_lock_period_ns.load()) +
-                             " ns of waiting; pthread_cond_wait is not included");
+  add_sites(sites, profile);
+  profile.comments.push_back(what + ", sampled every " + std::to_string(g_lock_period_ns.load()) +
+                             " ns of waiting");
   return profile;
+}
+
+Profile lock_profile() {
+  return profile_of_waits(g_waits, "waits for locks, by the stacks of those that waited");
+}
+
+Profile holder_profile() {
+  Profile profile = profile_of_waits(g_held, "waits for locks, by the stacks of those that held them");
+  for (Sample& sample : profile.samples) {
+    if (sample.stack.empty() && sample.stand_in.empty()) {
+      sample.stand_in = "[unknown holder]";
+    }
+  }
+  return profile;
+}
+
+Profile condition_profile() {
+  return profile_of_waits(g_condition_waits, "waits for condition variables");
 }
 
 std::string contention_text(const Profile& profile) {

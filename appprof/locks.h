@@ -1,8 +1,12 @@
-// Waits for locks, sampled in proportion to their length.
+// Waits for locks and for condition variables, sampled in proportion to their length.
 //
 // pthread_mutex_lock and its like are replaced (lock_calls.cc): while sampling is on, a call first tries the lock, and only where
 // another thread has it takes the time of the wait. Of the waits, a Poisson process over the waited nanoseconds chooses samples:
-// a wait of w ns is one with p = 1 - exp(-w / period), and stands for 1/p waits and w/p ns at its stack and labels.
+// a wait of w ns is one with p = 1 - exp(-w / period), and stands for 1/p waits and w/p ns at its stack and labels; and, in a profile of
+// its own, at those of who held the lock (holders.h).
+//
+// Waits for condition variables are another kind: a thread that waits for work is not contended. Go keeps them apart, too: its block
+// profile has them, its mutex profile does not. A wait ends when the mutex is taken back, which the C library does within the call.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +23,23 @@ bool are_locks_on() noexcept;
 // In a child that has just been forked: off, and nothing counted, so that what the parent counted is not counted twice.
 void reset_locks_in_child() noexcept;
 
-// A wait of the calling thread, which has or had the lock now; `caller` is the return address of the call. No lock of ours, no
-// allocation.
-void record_wait(int64_t wait_ns, uintptr_t caller) noexcept;
+// A wait of the calling thread for a lock. No lock of ours, no allocation.
+struct LockWait {
+  int64_t began_ns = 0;
+  int place = 0;  // of watch_lock()
+};
+LockWait begin_wait(const void* lock) noexcept;
+// It has or had the lock now; `caller` is the return address of the call. `counts` is false where it did not wait after all.
+void end_wait(const LockWait& wait, bool counts, uintptr_t caller) noexcept;
 
-// All since the first start: contentions/count, delay/nanoseconds.
+// A wait of the calling thread for a condition variable is over.
+void record_condition_wait(int64_t wait_ns, uintptr_t caller) noexcept;
+
+// All since the first start: contentions/count, delay/nanoseconds. By the stacks of those that waited for locks; of those that held
+// them; of those that waited for condition variables.
 Profile lock_profile();
+Profile holder_profile();
+Profile condition_profile();
 
 // `--- contention:` text of such a profile.
 std::string contention_text(const Profile& profile);

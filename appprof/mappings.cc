@@ -1,7 +1,6 @@
 #include "appprof/mappings.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -10,6 +9,8 @@
 #include <cstring>
 #include <sstream>
 #include <string_view>
+
+#include "appprof/text_sink.h"
 
 namespace plimsoll::appprof {
 namespace {
@@ -113,17 +114,9 @@ std::vector<Mapping> parse_maps(const std::string& text) {
 }
 
 std::string read_file(const char* path) {
-  std::string content;
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  std::array<char, 16'384> part{};
-  for (ssize_t size = 1; file >= 0 && size > 0;) {
-    size = ::read(file, part.data(), part.size());
-    content.append(part.data(), size > 0 ? static_cast<size_t>(size) : 0);
-  }
-  if (file >= 0) {
-    ::close(file);
-  }
-  return content;
+  StringSink sink;
+  copy_file(path, sink);
+  return sink.take();
 }
 
 CodeMap CodeMap::read() {

@@ -30,13 +30,18 @@ class Countdown {
   constexpr Countdown() = default;
   constexpr explicit Countdown(uint64_t seed) : bits_(seed), is_drawn_(false), is_seeded_(true) {}
 
-  // Whether this amount is a sample. What is left over of it after the sample does not count: the exponential distribution has
-  // no memory, so the distance to the next sample may be drawn from the amount's end.
-  bool take(double amount, double period) noexcept {
+  // How much is left: an amount over it will be a sample.
+  double left(double period) noexcept {
     if (!is_drawn_) {
       draw(period);
     }
-    left_ -= amount;
+    return left_;
+  }
+
+  // Whether this amount is a sample. What is left over of it after the sample does not count: the exponential distribution has
+  // no memory, so the distance to the next sample may be drawn from the amount's end.
+  bool take(double amount, double period) noexcept {
+    left_ = left(period) - amount;
     if (left_ >= 0) {
       return false;
     }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "appprof/mapped_once.h"
+
 namespace plimsoll::appprof {
 namespace {
 
@@ -25,20 +27,7 @@ uint64_t hash_of_words(std::span<const uintptr_t> words, uint64_t more) noexcept
 }
 
 bool SiteTable::allocate() noexcept {
-  if (sites_.load(std::memory_order_acquire) != nullptr) {
-    return true;
-  }
-  void* memory = ::mmap(nullptr, kCapacity * sizeof(Site), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    return false;
-  }
-  // Zeroed memory is a free site.
-  Site* expected = nullptr;
-  if (!sites_.compare_exchange_strong(expected, static_cast<Site*>(memory), std::memory_order_acq_rel)) {
-    ::munmap(memory, kCapacity * sizeof(Site));
-  }
-  return true;
+  return map_once(sites_, kCapacity);  // zeroed memory is a free site
 }
 
 void SiteTable::clear_in_child() noexcept {

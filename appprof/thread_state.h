@@ -11,6 +11,7 @@ struct ThreadState {
   // In code of ours: waits and allocations there are not the application's.
   bool is_inside = false;
   Countdown lock_wait;
+  Countdown condition_wait;
 };
 
 [[gnu::tls_model("initial-exec")]] inline constinit thread_local ThreadState t_state;

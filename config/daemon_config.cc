@@ -141,8 +141,9 @@ std::vector<Key> scrape_keys(DaemonConfig& config) {
        "endpoints. Default: none.",
        &config.scrape_announcements},
       {"scrape.announced_kinds",
-       "Kinds of announced profiles that are scraped, of: heap, allocs, growth, contention, profile, wall. "
-       "The last two interrupt\nthe program for 5 seconds of each interval.",
+       "Kinds of announced profiles that are scraped, of: heap, allocs, growth, contention (by who waited for "
+       "a lock) or mutex (by\nwho held it), block, profile, wall. The last two interrupt the program for 5 "
+       "seconds of each interval.",
        &config.scrape_announced_kinds},
       {"scrape.announced_jobs",
        "Jobs whose announced profiles are scraped, as identity.rules name them. Default: an empty list, "
@@ -209,6 +210,15 @@ Result<DaemonConfig> load_daemon_config(const LoadInputs& inputs) {
           fail(ErrorCode::kInvalid, "\"{}\" is no kind of announced profiles that are scraped", kind),
           "scrape.announced_kinds");
     }
+  }
+  const auto scrapes = [&](const char* kind) {
+    return std::ranges::find(config.scrape_announced_kinds, kind) != config.scrape_announced_kinds.end();
+  };
+  if (scrapes("contention") && scrapes("mutex")) {
+    return with_field(
+        fail(ErrorCode::kInvalid,
+             "contention and mutex have the same waits, which would count twice: give one of them"),
+        "scrape.announced_kinds");
   }
   if (auto checked = check_scrape_endpoints(config); !checked) {
     return with_field(propagate(checked), "scrape.endpoints");

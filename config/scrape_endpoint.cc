@@ -80,11 +80,13 @@ ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint) {
 
 std::string_view path_of_announced_kind(std::string_view kind) {
   // Those that sample while they wait are short: a scrape has scrape.timeout for everything.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kPaths{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kPaths{{
       {"heap", "/debug/pprof/heap"},
       {"allocs", "/debug/pprof/allocs"},
       {"growth", "/debug/pprof/growth"},
       {"contention", "/debug/pprof/contention"},
+      {"mutex", "/debug/pprof/mutex"},
+      {"block", "/debug/pprof/block"},
       {"profile", "/debug/pprof/profile?seconds=5"},
       {"wall", "/debug/pprof/wall?seconds=5"},
   }};

@@ -9,12 +9,14 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "appprof/agent.h"
 #include "appprof/heap.h"
@@ -171,6 +173,7 @@ TEST(AppprofAccuracy, HeapAndAllocationsAreUnbiasedBySiteAndSize) {
 
 std::mutex g_lock;
 std::atomic<int> g_turn{0};
+std::atomic<int> g_asked{0};
 std::atomic<int64_t> g_truth_ns{0};
 std::atomic<int> g_truth_count{0};
 
@@ -231,6 +234,134 @@ TEST(AppprofAccuracy, LockWaitsAreUnbiasedInTimeAndCount) {
   EXPECT_TRUE(time_errors.covers_zero(0.02)) << time_errors.mean();
   EXPECT_TRUE(count_errors.covers_zero(0.02)) << count_errors.mean();
   EXPECT_GT(time_errors.standard_error(), 0) << "it samples";
+}
+
+[[gnu::noinline]] void hold_shortly(int tenths_of_ms) {
+  g_lock.lock();
+  ++g_asked;
+  std::this_thread::sleep_for(std::chrono::microseconds(100 * tenths_of_ms));
+  g_lock.unlock();
+  asm volatile("");
+}
+[[gnu::noinline]] void hold_for_long(int tenths_of_ms) {
+  g_lock.lock();
+  ++g_asked;
+  std::this_thread::sleep_for(std::chrono::microseconds(1000 * tenths_of_ms));
+  g_lock.unlock();
+  asm volatile("");
+}
+
+// Of the same waits, by those that made others wait: the waiter's clock is the truth for either.
+TEST(AppprofAccuracy, WaitsAreUnbiasedByHolder) {
+  const int number_of_runs = runs(25);
+  ASSERT_EQ(start_locks(1'000'000), "");
+  constexpr int kWaits = 20;
+  const std::vector<std::string> kHolders{"hold_shortly", "hold_for_long"};
+  std::array<Errors, 2> time_errors;
+  double unknown_ns = 0;
+  double all_ns = 0;
+  const int begin = g_asked;
+  const int first_turn = g_turn;
+  std::thread waiter([&] {
+    for (int done = 0; done < kWaits * number_of_runs; ++done) {
+      while (g_asked.load() <= begin + done) {
+        std::this_thread::yield();
+      }
+      wait_shortly();
+      ++g_turn;
+    }
+  });
+  int turn = first_turn;
+  for (int run = 0; run < number_of_runs; ++run) {
+    std::array<double, 2> truth_ns{};
+    const Profile before = holder_profile();
+    for (int i = 0; i < kWaits; ++i, ++turn) {
+      g_truth_ns = 0;
+      i % 2 == 0 ? hold_shortly(1 + i % 5) : hold_for_long(1 + i % 5);
+      while (g_turn.load() <= turn) {
+        std::this_thread::yield();
+      }
+      truth_ns[static_cast<size_t>(i % 2)] += static_cast<double>(g_truth_ns.load());
+    }
+    const Profile waited = difference(before, holder_profile());
+    Totals sums = totals(waited, kHolders);
+    for (size_t holder = 0; holder < kHolders.size(); ++holder) {
+      time_errors[holder].add(sums[kHolders[holder]][1] / truth_ns[holder] - 1);
+    }
+    for (const Sample& sample : waited.samples) {
+      all_ns += sample.values[1];
+      unknown_ns += sample.stand_in.empty() ? 0 : sample.values[1];
+    }
+  }
+  waiter.join();
+  stop_locks();
+  for (size_t holder = 0; holder < kHolders.size(); ++holder) {
+    std::printf("%-14s time %.4f +- %.4f\n", kHolders[holder].c_str(), time_errors[holder].mean(),
+                time_errors[holder].standard_error());
+    EXPECT_TRUE(time_errors[holder].covers_zero(0.02)) << kHolders[holder] << time_errors[holder].mean();
+  }
+  EXPECT_LT(unknown_ns, 0.05 * all_ns)
+      << "who held it is known, but where the wait ends as it becomes a sample";
+}
+
+std::mutex g_condition_mutex;
+std::condition_variable g_condition;
+
+[[gnu::noinline]] void wait_for_condition() {
+  std::unique_lock lock(g_condition_mutex);
+  g_condition.wait_for(lock, std::chrono::milliseconds(2));
+}
+
+TEST(AppprofAccuracy, WaitsForConditionsAreCountedApart) {
+  ASSERT_EQ(start_locks(1), "");
+  const std::vector<std::string> kNames{"wait_for_condition"};
+  const Profile conditions = condition_profile();
+  const Profile locks = lock_profile();
+  const auto began = Clock::now();
+  for (int i = 0; i < 10; ++i) {
+    wait_for_condition();
+  }
+  const auto took_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count();
+  Totals waited = totals(difference(conditions, condition_profile()), kNames);
+  stop_locks();
+  // A wait may end early for no reason.
+  EXPECT_EQ(waited["wait_for_condition"][0], 10);
+  EXPECT_LE(waited["wait_for_condition"][1], static_cast<double>(took_ns));
+  EXPECT_GT(waited["wait_for_condition"][1], 0);
+  EXPECT_EQ(totals(difference(locks, lock_profile()), kNames)["wait_for_condition"][0], 0);
+}
+
+// Cancelled in a wait, the thread unwinds through the call that is replaced here, and has its mutex.
+TEST(AppprofAccuracy, AWaitForAConditionCanBeCancelled) {
+  ASSERT_EQ(start_locks(1), "");
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+  static std::atomic<bool> is_waiting{false};
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(
+                &thread, nullptr,
+                [](void*) -> void* {
+                  pthread_mutex_lock(&mutex);
+                  pthread_cleanup_push([](void*) { pthread_mutex_unlock(&mutex); }, nullptr);
+                  is_waiting = true;
+                  while (true) {
+                    pthread_cond_wait(&condition, &mutex);
+                  }
+                  pthread_cleanup_pop(1);
+                  return nullptr;
+                },
+                nullptr),
+            0);
+  while (!is_waiting) {
+    std::this_thread::yield();
+  }
+  ASSERT_EQ(pthread_cancel(thread), 0);
+  void* result = nullptr;
+  ASSERT_EQ(pthread_join(thread, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_EQ(pthread_mutex_trylock(&mutex), 0) << "the thread gave it back";
+  pthread_mutex_unlock(&mutex);
+  stop_locks();
 }
 
 TEST(AppprofAccuracy, FreeLocksAndOwnWaitsAreNotRecorded) {

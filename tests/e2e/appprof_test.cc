@@ -2,12 +2,14 @@
 // no privileges beyond one's own processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <sstream>
 #include <thread>
 
@@ -92,13 +94,14 @@ double standard_error(double bytes, double block) {
 }
 
 // "appprof_load.cc:41": where the program's source says "line: FUNCTION".
-std::string place_of(const std::string& function) {
-  std::ifstream source(source_file("tests/workloads/appprof_load.cc"));
+std::string place_of(const std::string& function,
+                     const std::string& path = "tests/workloads/appprof_load.cc") {
+  std::ifstream source(source_file(path));
   int number = 0;
   for (std::string line; std::getline(source, line);) {
     ++number;
     if (line.ends_with("line: " + function)) {
-      return "tests/workloads/appprof_load.cc:" + std::to_string(number);
+      return path + ":" + std::to_string(number);
     }
   }
   return "no line of the source is marked";
@@ -181,12 +184,10 @@ TEST_F(Appprof, TheHeapHasItsSitesWithinTheMarginOfSampling) {
 
 TEST_F(Appprof, AllocationsIncludeWhatIsFreed) {
   scrape({load().url("/debug/pprof/allocs")});
-  EXPECT_NEAR(sum_of("heap-alloc-bytes", "^allocate_and_free"), 64 * kMiB,
-              5 * standard_error(64 * kMiB, 4096));
-  EXPECT_NEAR(sum_of("heap-alloc-objects", "^allocate_and_free"), 16'384,
+  EXPECT_NEAR(sum_of("alloc-bytes", "^allocate_and_free"), 64 * kMiB, 5 * standard_error(64 * kMiB, 4096));
+  EXPECT_NEAR(sum_of("alloc-objects", "^allocate_and_free"), 16'384,
               5 * standard_error(64 * kMiB, 4096) / 4096);
-  EXPECT_NEAR(sum_of("heap-alloc-bytes", "^hold_small_blocks"), 16 * kMiB,
-              5 * standard_error(16 * kMiB, 1024));
+  EXPECT_NEAR(sum_of("alloc-bytes", "^hold_small_blocks"), 16 * kMiB, 5 * standard_error(16 * kMiB, 1024));
 }
 
 TEST_F(Appprof, LockWaitsAreThoseThatTheProgramMeasured) {
@@ -200,6 +201,27 @@ TEST_F(Appprof, LockWaitsAreThoseThatTheProgramMeasured) {
   EXPECT_EQ(sum_of("lock-contentions", "^wait_for_rwlock", {"--where", "label:request=store"}), 5);
 }
 
+TEST_F(Appprof, TheSameWaitsBelongToWhoHeldTheLock) {
+  scrape({load().url("/debug/pprof/mutex")});
+  EXPECT_EQ(sum_of("lock-contentions", "^release_mutex"), 10);
+  EXPECT_EQ(sum_of("lock-contentions", "^release_rwlock"), 5);
+  const double measured_ns = std::stod(load().word_after("lock_wait_ns"));
+  EXPECT_LE(sum_of("lock-wait-ns", "^release_mutex"), measured_ns);
+  EXPECT_GE(sum_of("lock-wait-ns", "^release_mutex"), measured_ns / 2);
+  EXPECT_EQ(sum_of("lock-contentions", "^wait_for_mutex"), 0);
+}
+
+TEST_F(Appprof, WaitsForConditionsAreAKindOfTheirOwn) {
+  scrape({load().url("/debug/pprof/block"), load().url("/debug/pprof/contention")});
+  const double measured_ns = std::stod(load().word_after("signal_wait_ns"));
+  EXPECT_GE(sum_of("block-waits", "^wait_for_signal"), 3);
+  EXPECT_EQ(sum_of("block-waits", "^wait_for_signal", {"--where", "label:request=drain"}),
+            sum_of("block-waits", "^wait_for_signal"));
+  EXPECT_LE(sum_of("block-wait-ns", "^wait_for_signal"), measured_ns);
+  EXPECT_GE(sum_of("block-wait-ns", "^wait_for_signal"), measured_ns / 2);
+  EXPECT_EQ(sum_of("lock-contentions", "^wait_for_signal"), 0);
+}
+
 TEST_F(Appprof, LegacyTextsHaveTheSameSites) {
   scrape({load().url("/pprof/contention"), load().url("/pprof/heap")});
   EXPECT_EQ(sum_of("lock-contentions", "^wait_for_mutex"), 10);
@@ -210,17 +232,18 @@ TEST_F(Appprof, LegacyTextsHaveTheSameSites) {
 TEST_F(Appprof, WallTimeHasBlockedThreadsWithTheirLabelsAndCpuHasNot) {
   scrape({load().url("/debug/pprof/wall?seconds=1"), load().url("/debug/pprof/profile?seconds=1"),
           load().url("/debug/pprof/threads")});
-  const double blocked = sum_of("wall", "^block_forever");
-  const double burning = sum_of("wall", "^burn_cpu");
+  const double blocked = sum_of("wall-ns", "^block_forever");
+  const double burning = sum_of("wall-ns", "^burn_cpu");
   // Three threads live, one after the other is asked: some 66 times each, after pauses that vary.
   EXPECT_NEAR(blocked / burning, 1, 0.5);
-  EXPECT_EQ(
-      sum_of("wall", "^block_forever", {"--where", "label:request=search", "--where", "label:tenant=gold"}),
-      blocked);
-  EXPECT_EQ(sum_of("wall", "^burn_cpu", {"--where", "label:request=search"}), 0);
-  EXPECT_GT(sum_of("cpu", "^burn_cpu"), 0);
-  EXPECT_EQ(sum_of("cpu", "^burn_cpu", {"--where", "label:request=burn"}), sum_of("cpu", "^burn_cpu"));
-  EXPECT_EQ(sum_of("cpu", "^block_forever"), 0);
+  EXPECT_EQ(sum_of("wall-ns", "^block_forever",
+                   {"--where", "label:request=search", "--where", "label:tenant=gold"}),
+            blocked);
+  EXPECT_EQ(sum_of("wall-ns", "^burn_cpu", {"--where", "label:request=search"}), 0);
+  EXPECT_GT(sum_of("app-cpu-ns", "^burn_cpu"), 0);
+  EXPECT_EQ(sum_of("app-cpu-ns", "^burn_cpu", {"--where", "label:request=burn"}),
+            sum_of("app-cpu-ns", "^burn_cpu"));
+  EXPECT_EQ(sum_of("app-cpu-ns", "^block_forever"), 0);
   EXPECT_EQ(sum_of("threads", "^block_forever"), 1);
   EXPECT_THAT(load().get("/debug/pprof/threads?debug=1").body, HasSubstr(" S appprof_load"));
 }
@@ -274,7 +297,8 @@ TEST_F(Appprof, GoToolPprofShowsTheSitesOfEachEndpoint) {
                                                         {"/debug/pprof/allocs", "allocate_and_free"},
                                                         {"/debug/pprof/growth", "hold_huge_block"},
                                                         {"/debug/pprof/contention", "wait_for_mutex"},
-                                                        {"/debug/pprof/mutex", "wait_for_rwlock"},
+                                                        {"/debug/pprof/mutex", "release_rwlock"},
+                                                        {"/debug/pprof/block", "wait_for_signal"},
                                                         {"/debug/pprof/profile?seconds=1", "burn_cpu"},
                                                         {"/debug/pprof/wall?seconds=1", "block_forever"},
                                                         {"/debug/pprof/threads", "block_forever"},
@@ -388,6 +412,64 @@ TEST_F(Appprof, WithoutTcmallocTheRestIsServed) {
   EXPECT_EQ(get("/debug/pprof/contention").status, 200);
   EXPECT_EQ(get("/debug/pprof/threads").status, 200);
   EXPECT_THAT(json, HasSubstr("tcmalloc is not the allocator"));
+}
+
+// Ten days of a program that leaks, as it would have been scraped: files with their times.
+TEST_F(Appprof, APlantedLeakIsFoundAndNamed) {
+  Serving program({"appprof_leak", "127.0.0.1:0"}, "");
+  for (int day = 0; day < 10; ++day) {
+    ASSERT_TRUE(eventually([&] {
+      return program.process().err().find("day " + std::to_string(day) + "\n") != std::string::npos;
+    })) << program.process().err();
+    program.set_url(program.word_after("address"));
+    const std::string file = folder_ / (std::to_string(day) + ".pb.gz");
+    std::ofstream(file, std::ios::binary) << program.get("/debug/pprof/heap").body;
+    const Finished imported =
+        run({"plimsoll", "import", "--data", data(), "--symbol-root", built_file(), "--job", "shop", "--time",
+             "2026-11-" + std::to_string(day + 10) + "T12:00:00Z", file});
+    ASSERT_EQ(imported.status, 0) << imported.err;
+    ASSERT_EQ(::kill(program.process().pid(), SIGUSR1), 0);
+  }
+  const Finished answer = run({"plimsoll", "leaks", "--data", data(), "--json"});
+  const auto table = query::from_json(answer.out);
+  ASSERT_TRUE(table) << answer.err;
+  const std::vector<Row> rows = rows_of(*table);
+  ASSERT_FALSE(rows.empty()) << answer.out;
+  EXPECT_THAT(text(rows[0].at("function")), ::testing::StartsWith("leak_records"));
+  EXPECT_THAT(text(rows[0].at("line")),
+              EndsWith(place_of("leak_records", "tests/workloads/appprof_leak.cc")));
+  EXPECT_EQ(text(rows[0].at("verdict")), "grows");
+  // 128 samples a day, of eight days.
+  EXPECT_NEAR(number(rows[0].at("growth_per_day")), 8 * kMiB, 5 * standard_error(64 * kMiB, 1024) / 8);
+}
+
+// Of the heap when it ran out, imported; the program ends as it does without the library.
+TEST_F(Appprof, WhereMemoryWentIsInAFileWhenItRunsOut) {
+  for (const auto& [how, ending, function] : std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"new", "bad_alloc\n", "^hold_all_with_new"},
+           {"malloc", "no memory\n", "^hold_all_with_malloc"},
+           {"handler", "own handler\n", "^hold_all_with_new"}}) {
+    SCOPED_TRACE(how);
+    const TemporaryFolder dumps;
+    const Finished done = run({"appprof_oom", dumps.path(), how});
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_EQ(done.out, ending);
+    EXPECT_THAT(done.err, HasSubstr("out of memory: heap profile in " + dumps.path()));
+    const std::string dump = run({"/bin/sh", "-c", "echo " + dumps.path() + "/*.pb.gz"}).out;
+    EXPECT_EQ(run({"/bin/sh", "-c", "head -c 14 " + dumps.path() + "/*.heap"}).out, "heap profile: ");
+    const std::string data = dumps / "data";
+    const Finished imported = run({"plimsoll", "import", "--data", data, "--symbol-root", built_file(),
+                                   dump.substr(0, dump.find('\n'))});
+    ASSERT_EQ(imported.status, 0) << imported.err;
+    double found = 0;
+    double all = 0;
+    for (const auto& [name, bytes] : self_of(top({"--data", data, "--event", "heap-inuse-bytes"}))) {
+      all += bytes;
+      found += std::regex_search(name, std::regex(function)) ? bytes : 0;
+    }
+    EXPECT_GT(all, 256 * kMiB);
+    EXPECT_GT(found, 0.9 * all);
+  }
 }
 
 std::string torture_seconds() {

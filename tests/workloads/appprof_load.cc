@@ -1,7 +1,7 @@
 // A program that serves profiles of itself (appprof/), with known allocation sites, lock waits, and threads that run or wait:
 //
-// appprof_load LISTEN [ANNOUNCEMENTS]: prints "address URL", "lock_wait_ns N contentions N" of wait_for_mutex as it measured them, and "ready" on
-// standard error; serves until it is killed.
+// appprof_load LISTEN [ANNOUNCEMENTS]: prints "address URL", "lock_wait_ns N contentions N" of wait_for_mutex and "signal_wait_ns N" of
+// wait_for_signal as it measured them, and "ready" on standard error; serves until it is killed.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -61,6 +61,10 @@ std::atomic<int64_t> g_waited_ns{0};
 std::atomic<uint64_t> g_sink{0};
 std::mutex g_never;
 std::condition_variable g_never_signalled;
+std::mutex g_signal_mutex;
+std::condition_variable g_signal;
+bool g_is_signalled = false;  // protected by g_signal_mutex
+std::atomic<int64_t> g_signal_waited_ns{0};
 
 }  // namespace
 
@@ -77,6 +81,25 @@ std::condition_variable g_never_signalled;
   g_is_about_to_wait = true;
   pthread_rwlock_rdlock(&g_rwlock);  // line: wait_for_rwlock
   pthread_rwlock_unlock(&g_rwlock);
+}
+
+// Not the last calls of their functions: those would be jumps, without a frame.
+[[gnu::noinline]] void release_mutex() {
+  g_mutex.unlock();  // line: release_mutex
+  asm volatile("");
+}
+[[gnu::noinline]] void release_rwlock() {
+  pthread_rwlock_unlock(&g_rwlock);
+  asm volatile("");
+}
+
+[[gnu::noinline]] void wait_for_signal() {
+  const appprof::Label label("request", "drain");
+  std::unique_lock lock(g_signal_mutex);
+  g_is_about_to_wait = true;  // who takes the mutex after that comes while this thread waits
+  const auto began = Clock::now();
+  g_signal.wait(lock, [] { return g_is_signalled; });  // line: wait_for_signal
+  g_signal_waited_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count();
 }
 
 // A part of the time, since tests that wait for profiles are not alone on their machine.
@@ -139,16 +162,25 @@ int main(int argc, char** argv) {
     allocate_and_free();
   }).join();
   for (int i = 0; i < 10; ++i) {
-    make_wait([] { g_mutex.lock(); }, [] { g_mutex.unlock(); }, &wait_for_mutex);
+    make_wait([] { g_mutex.lock(); }, &release_mutex, &wait_for_mutex);
   }
   for (int i = 0; i < 5; ++i) {
-    make_wait([] { pthread_rwlock_wrlock(&g_rwlock); }, [] { pthread_rwlock_unlock(&g_rwlock); },
-              &wait_for_rwlock);
+    make_wait([] { pthread_rwlock_wrlock(&g_rwlock); }, &release_rwlock, &wait_for_rwlock);
+  }
+  for (int i = 0; i < 3; ++i) {
+    make_wait([] { g_is_signalled = false; },
+              [] {
+                const std::lock_guard lock(g_signal_mutex);
+                g_is_signalled = true;
+                g_signal.notify_one();
+              },
+              &wait_for_signal);
   }
   std::thread([] { block_forever(); }).detach();
   std::thread([] { burn_cpu(); }).detach();
-  std::fprintf(stderr, "address %s\nlock_wait_ns %lld contentions 10\nready\n", appprof::address().c_str(),
-               static_cast<long long>(g_waited_ns.load()));
+  std::fprintf(stderr, "address %s\nlock_wait_ns %lld contentions 10\nsignal_wait_ns %lld\nready\n",
+               appprof::address().c_str(), static_cast<long long>(g_waited_ns.load()),
+               static_cast<long long>(g_signal_waited_ns.load()));
   for (;;) {
     ::pause();
   }

@@ -15,6 +15,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -34,6 +35,7 @@ namespace {
 
 std::atomic<bool> g_is_over{false};
 std::mutex g_mutex;
+std::condition_variable g_condition;
 pthread_rwlock_t g_rwlock = PTHREAD_RWLOCK_INITIALIZER;
 std::atomic<int> g_failed_children{0};
 
@@ -62,6 +64,11 @@ void lock_and_unlock() {
   }
   pthread_rwlock_wrlock(&g_rwlock);
   pthread_rwlock_unlock(&g_rwlock);
+  {
+    std::unique_lock lock(g_mutex);
+    g_condition.wait_for(lock, std::chrono::microseconds(50));
+  }
+  g_condition.notify_all();
 }
 
 void fork_once() {
@@ -180,15 +187,17 @@ int main(int argc, char** argv) {
   threads.push_back(repeat(kThreads, start_threads));
   threads.push_back(repeat(kLocks, lock_and_unlock));
   threads.push_back(repeat(kLocks, lock_and_unlock));
-  const std::array<const char*, 9> targets{"/debug/pprof/heap",
-                                           "/debug/pprof/allocs",
-                                           "/debug/pprof/growth",
-                                           "/debug/pprof/contention",
-                                           "/debug/pprof/wall?seconds=1",
-                                           "/debug/pprof/threads",
-                                           "/pprof/heap",
-                                           "/debug/pprof/profile?seconds=1",
-                                           "/debug/pprof/threads?debug=1"};
+  const std::array<const char*, 11> targets{"/debug/pprof/heap",
+                                            "/debug/pprof/allocs",
+                                            "/debug/pprof/growth",
+                                            "/debug/pprof/contention",
+                                            "/debug/pprof/mutex",
+                                            "/debug/pprof/block",
+                                            "/debug/pprof/wall?seconds=1",
+                                            "/debug/pprof/threads",
+                                            "/pprof/heap",
+                                            "/debug/pprof/profile?seconds=1",
+                                            "/debug/pprof/threads?debug=1"};
   size_t next = 0;
   threads.push_back(repeat(kFetches, [&] {
     const int status = fetch(socket_path, targets[next++ % targets.size()]);
