@@ -1,0 +1,67 @@
+// A program that does nothing but allocate, or nothing but lock: appprof_bench_load allocations|locks UNITS.
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+// 100,000 blocks of 16 to 1,024 bytes a unit, of which the last 10,000 stay.
+void allocate(uint64_t units) {
+  constexpr size_t kHeld = 10'000;
+  std::vector<std::unique_ptr<char[]>> held(kHeld);
+  uint64_t random = 1;
+  for (uint64_t i = 0; i < units * 100'000; ++i) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    held[i % kHeld] = std::unique_ptr<char[]>(new char[16 + (random >> 54)]);
+    held[i % kHeld][0] = static_cast<char>(i);
+  }
+  std::printf("%d\n", held[0][0]);
+}
+
+struct Shard {
+  std::mutex mutex;
+  uint64_t count = 0;
+};
+
+// Two threads take 100,000 locks a unit each: of sixteen, so that some are held by the other.
+void lock(uint64_t units) {
+  std::array<Shard, 16> shards;
+  const auto work = [&](uint64_t seed) {
+    uint64_t random = seed;
+    for (uint64_t i = 0; i < units * 100'000; ++i) {
+      random = random * 6364136223846793005U + 1442695040888963407U;
+      Shard& shard = shards[random >> 60];
+      const std::lock_guard guard(shard.mutex);
+      ++shard.count;
+    }
+  };
+  std::thread other(work, 7);
+  work(3);
+  other.join();
+  uint64_t count = 0;
+  for (const Shard& shard : shards) {
+    count += shard.count;
+  }
+  std::printf("%llu\n", static_cast<unsigned long long>(count));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 2 ? argv[1] : "";
+  const uint64_t units = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
+  if (what == "allocations") {
+    allocate(units);
+  } else if (what == "locks") {
+    lock(units);
+  } else {
+    return 2;
+  }
+  return 0;
+}
