@@ -68,7 +68,7 @@ Result<Variants> variants(const ScratchFolder& folder) {
     found.all.push_back({.name = "heaptrack",
                          .base = "plain",
                          .variables = {},
-                         .wrapper = {heaptrack, "--record-only", "-o", folder / "heaptrack"}});
+                         .wrapper = {heaptrack, "--raw", "-o", folder / "heaptrack"}});
   }
   return found;
 }

@@ -20,7 +20,7 @@ constexpr int64_t kHourNs = 3'600'000'000'000;
 constexpr int64_t kDayNs = 24 * kHourNs;
 constexpr double kMiB = 1 << 20;
 constexpr double kPerSample = kMiB / 2;  // bytes that a sample stands for
-constexpr double kMaxChance = 0.02;          // as the view has it
+constexpr double kMaxChance = 0.02;      // as the view has it
 
 // Snapshots of one process of `hours`, one an hour, in which the value is the whole.
 std::vector<GrowthSnapshot> hourly(const std::vector<double>& values, uint32_t series = 0) {
