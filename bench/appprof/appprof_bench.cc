@@ -21,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kGoalPercent = 1;
 constexpr uint64_t kSeed = 20261128;
+// Profilers of all allocations are slower by factors of up to some hundred.
+constexpr uint64_t kPartForPeers = 20;
 
 struct Plan {
   double length_s;  // rounds begin before that
@@ -29,7 +31,7 @@ struct Plan {
   size_t peers_every;  // rounds: peers are slow, and their slowdown is seen in few
 };
 
-// A round runs each program in each variant, in random order. What a variant and its base took there is a pair.
+// A round runs each program in each variant and in what it is compared with, one right after the other, in random order: a pair.
 class SlowdownRounds {
  public:
   SlowdownRounds(const Plan& plan, Variants found, std::vector<Workload> workloads)
@@ -67,27 +69,24 @@ class SlowdownRounds {
 
  private:
   Status run_round(const Workload& workload, bool with_peers) {
-    std::vector<const Variant*> order;
     for (const Variant& variant : variants_.all) {
-      const bool is_of_peers = variant.name != "tcmalloc" && variant.name != "appprof";
-      if (with_peers || !is_of_peers) {
-        order.push_back(&variant);
+      const bool is_peer = variant.name != "appprof";
+      if (variant.base.empty() || (is_peer && !with_peers)) {
+        continue;
       }
-    }
-    std::shuffle(order.begin(), order.end(), random_);
-    std::map<std::string, double> took_s;
-    for (const Variant* variant : order) {
-      const auto run = workload.run(*variant);
-      if (!run) {
-        return propagate(run);
+      const auto base = std::ranges::find(variants_.all, variant.base, &Variant::name);
+      std::array<const Variant*, 2> order{&variant, &*base};
+      std::shuffle(order.begin(), order.end(), random_);
+      std::map<std::string, double> took_s;
+      for (const Variant* each : order) {
+        const auto run = workload.run(*each, is_peer ? kPartForPeers : 1);
+        if (!run) {
+          return propagate(run);
+        }
+        took_s[each->name] = *run;
       }
-      took_s[variant->name] = *run;
-    }
-    for (const Variant* variant : order) {
-      if (!variant->base.empty()) {
-        pairs_[{workload.name(), variant->name}].push_back(
-            std::log(took_s.at(variant->name) / took_s.at(variant->base)));
-      }
+      pairs_[{workload.name(), variant.name}].push_back(
+          std::log(took_s.at(variant.name) / took_s.at(variant.base)));
     }
     return {};
   }

@@ -95,18 +95,19 @@ Status Workload::calibrate(double wall_s, const Variant& variant) {
   }
 }
 
-Result<double> Workload::run(const Variant& variant) const {
+Result<double> Workload::run(const Variant& variant, uint64_t part) const {
+  const uint64_t units = std::max<uint64_t>(1, units_ / part);
   if (!socket_.empty()) {
-    return run_server(variant);
+    return run_server(variant, units);
   }
   const auto begin = Clock::now();
-  const auto done = run_to_end(whole_command(variant, command_, units_));
+  const auto done = run_to_end(whole_command(variant, command_, units));
   return done ? Result<double>(seconds_since(begin)) : propagate(done, "{} with {}", name_, variant.name);
 }
 
-Result<double> Workload::run_server(const Variant& variant) const {
+Result<double> Workload::run_server(const Variant& variant, uint64_t units) const {
   ::unlink(socket_.c_str());
-  const auto server = Child::start(whole_command(variant, command_, units_));
+  const auto server = Child::start(whole_command(variant, command_, units));
   if (!server) {
     return propagate(server);
   }
@@ -125,7 +126,7 @@ Result<double> Workload::run_server(const Variant& variant) const {
   for (const std::string& argument :
        {find_program("redis-benchmark"), std::string("-s"), socket_, std::string("-q"), std::string("-d"),
         std::string("64"), std::string("-r"), std::string("100000"), std::string("-t"),
-        std::string("set,get,lpush,lpop,sadd,hset"), std::string("-n"), fmt::format("{}", units_ * 500)}) {
+        std::string("set,get,lpush,lpop,sadd,hset"), std::string("-n"), fmt::format("{}", units * 500)}) {
     client.push_back(argument);
   }
   const auto begin = Clock::now();

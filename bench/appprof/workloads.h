@@ -25,13 +25,13 @@ class Workload {
   // Sets the amount of work so that it takes about `wall_s` in this variant.
   Status calibrate(double wall_s, const Variant& variant);
 
-  // Seconds of wall time. Of a server, what its client takes: not its start.
-  Result<double> run(const Variant& variant) const;
+  // Seconds of wall time, of one `part`th of the work. Of a server, what its client takes: not its start.
+  Result<double> run(const Variant& variant, uint64_t part = 1) const;
 
  private:
   Workload(std::string name, std::vector<std::string> command, std::string socket = {})
       : name_(std::move(name)), command_(std::move(command)), socket_(std::move(socket)) {}
-  Result<double> run_server(const Variant& variant) const;
+  Result<double> run_server(const Variant& variant, uint64_t units) const;
 
   std::string name_;
   // Every UNITS in it becomes the amount. Of redis the server's, which has a client of its own.
