@@ -42,21 +42,20 @@ Status check_report(const FdoQualityOptions& quality, const std::string& output)
 }
 
 // One is made at a time, and another pipeline may have come between.
-Result<std::string> ask_report(const AnswerSource& source, const query::Parameters& parameters) {
-  constexpr int kTries = 5;
-  constexpr std::chrono::seconds kPause{2};
+Result<std::string> ask_report(const AnswerSource& source, const query::Parameters& parameters,
+                               std::chrono::milliseconds pause) {
   for (int tries = 1;; ++tries) {
     auto report = ask_server(source, kPath, parameters);
-    if (report || report.error().code != ErrorCode::kUnavailable || tries == kTries) {
+    if (report || report.error().code != ErrorCode::kUnavailable || tries == kReportTries) {
       return report;
     }
-    std::this_thread::sleep_for(tries * kPause);
+    std::this_thread::sleep_for(tries * pause);
   }
 }
 
 }  // namespace
 
-Status pull_profile(const FdoAutofdoOptions& options) {
+Status pull_profile(const FdoAutofdoOptions& options, std::chrono::milliseconds report_pause) {
   const FdoInput& input = options.profile.input;
   const FdoQualityOptions& quality = options.profile.quality;
   if (input.source.server.empty() || input.build_id.empty()) {
@@ -83,11 +82,16 @@ Status pull_profile(const FdoAutofdoOptions& options) {
   if (!profile) {
     return propagate(profile);
   }
+  // No server of ours sends that, but what stands before it may: compilers take it for a broken file.
+  if (profile->empty()) {
+    return with_hint(fail(ErrorCode::kCorrupt, "asking {}: the profile is empty", input.source.server),
+                     "check that the address is that of a Plimsoll server, and no proxy's");
+  }
   if (auto written = write_output(options.profile.output, *profile); !written || !quality.is_json) {
     return written;
   }
   parameters.emplace_back("format", "report");
-  const auto report = ask_report(input.source, parameters);
+  const auto report = ask_report(input.source, parameters, report_pause);
   return report ? write_output(report_file(quality), *report)
                 : propagate(report, "the profile is written; asking for the report on it");
 }

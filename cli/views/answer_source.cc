@@ -11,9 +11,6 @@
 namespace plimsoll::cli {
 namespace {
 
-// A tree of two million nodes, or a profile of a day.
-constexpr size_t kMaxAnswerBytes = size_t{1} << 30;
-
 std::string with_query(std::string_view path,
                        const std::vector<std::pair<std::string, std::string>>& parameters) {
   std::string path_and_query(path);
@@ -47,7 +44,7 @@ Result<http::Response> send(const AnswerSource& source, std::string_view method,
     return propagate(credentials);
   }
   http::Client client({.base_url = source.server,
-                       .max_response_bytes = kMaxAnswerBytes,
+                       .max_response_bytes = source.max_answer_bytes,
                        .credentials = *std::move(credentials)});
   return client.send(method, path_and_query, body, content_type);
 }

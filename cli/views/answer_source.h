@@ -1,6 +1,7 @@
 // Where the answers of commands that ask come from: a server, or a data directory of this machine.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,8 @@ struct AnswerSource {
   // For a server that asks who is there; files, empty: PLIMSOLL_TOKEN, and whom this machine trusts.
   std::string token_file;
   std::string server_ca;
+  // A larger answer of a server is refused. By default room for a tree of two million nodes, or a profile of a day.
+  size_t max_answer_bytes = size_t{1} << 30;
 };
 
 inline bool is_named(const AnswerSource& source) {

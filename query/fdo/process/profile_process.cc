@@ -73,6 +73,9 @@ Result<ReportedProfile> ProfileProcess::make(const ProfileOrder& order,
   if (!map) {
     return propagate(map);
   }
+  if (map->bytes().empty()) {
+    return fail(ErrorCode::kCorrupt, "making a profile of {}: the process wrote none", subject);
+  }
   return ReportedProfile{.bytes = std::string(as_text(map->bytes())),
                          .report = reply->profile().report(),
                          .usefulness = static_cast<Usefulness>(reply->profile().usefulness())};

@@ -70,6 +70,7 @@ class ProfileApi : public ::testing::Test {
     ProfileSettings settings{
         .worker = {.argv = {"/bin/sh", "-c", "cd '" + folder_.path() + "' && " + script_}},
         .roots = {{"/srv"}, {"/usr/lib/debug"}},
+        .limits = limits_,
         .folder = folder_.path()};
     settings.worker.argv = script_.empty() ? std::vector<std::string>() : settings.worker.argv;
     return profile_routes(snapshots_,
@@ -104,6 +105,7 @@ class ProfileApi : public ::testing::Test {
   query::SnapshotCache snapshots_;
   plimsoll::testing::TemporaryDirectory folder_;
   std::string script_;
+  symbolizer::ProcessLimits limits_ = fdo::kProfileLimits;
 };
 
 TEST_F(ProfileApi, GivesTheProfileOfABuild) {
@@ -231,6 +233,33 @@ TEST_F(ProfileApi, SurvivesWhateverBecomesOfTheProcess) {
   }
   script_ = "";
   EXPECT_THAT(get({{"build_id", "4f5a"}}).body, HasSubstr("makes no compiler profiles"));
+}
+
+TEST_F(ProfileApi, AnswersAsDocumentedWhateverEndsTheProcess) {
+  for (const auto& [script, status] :
+       {std::pair("cat > request; kill -XFSZ $$", 413U), std::pair("cat > request; kill -XCPU $$", 413U),
+        std::pair("cat > request; exit 71", 413U), std::pair("cat > request; kill -KILL $$", 503U),
+        std::pair("cat > request; kill -BUS $$", 503U), std::pair("cat > request; kill -SEGV $$", 400U)}) {
+    script_ = script;
+    EXPECT_EQ(get({{"build_id", "4f5a"}}).status, status) << script;
+  }
+}
+
+TEST_F(ProfileApi, SendsNoProfileOverTheLimit) {
+  limits_.table_bytes = std::string("profile bytes").size();
+  EXPECT_EQ(get({{"build_id", "4f5a"}}).body, "profile bytes");
+  EXPECT_EQ(request().profile_bytes(), limits_.table_bytes) << "the process is told";
+  says("profile bytes!", R"({"usefulness": "good"})");
+  const http::Response large = get({{"build_id", "4f5a"}});
+  EXPECT_EQ(large.status, 413);
+  EXPECT_THAT(large.body, HasSubstr("has 14 bytes, over its limit of 13"));
+}
+
+TEST_F(ProfileApi, SendsNoEmptyProfile) {
+  says("", R"({"usefulness": "good"})");
+  const http::Response empty = get({{"build_id", "4f5a"}});
+  EXPECT_EQ(empty.status, 400);
+  EXPECT_THAT(empty.body, HasSubstr("the process wrote none"));
 }
 
 TEST_F(ProfileApi, MakesOneAtATimeAndEndsWithItsClient) {
