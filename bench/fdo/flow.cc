@@ -30,8 +30,8 @@ struct Subject {
 constexpr uint64_t kMaxProgramBytes = uint64_t{64} << 20;
 constexpr std::array<Subject, 4> kSubjects = {{{"fdo_json_gcc", "10", "2000", "500"},
                                                {"fdo_json_clang", "10", "2000", "500"},
-                                               {"fdo_compressor_gcc", "2", "400", "100"},
-                                               {"fdo_compressor_clang", "2", "400", "100"}}};
+                                               {"fdo_compressor_gcc", "16", "320", "96"},
+                                               {"fdo_compressor_clang", "16", "320", "96"}}};
 
 fdo::BinaryCounts counts_of(const CountByAddress& samples) {
   fdo::BinaryCounts counts;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 #include "base/file.h"
 #include "bench/harness/child.h"
@@ -106,35 +107,81 @@ Status FdoPipeline::build_instrumented() const {
   return build("instrumented", program_.source, {"-fprofile-use=" + merged});
 }
 
-Status FdoPipeline::profile(const std::string& name, double seconds) const {
-  const std::string profile = folder_ + "/" + name;
+Status FdoPipeline::profile(const std::string& name, double seconds, const std::string& build) const {
   {
-    const auto load = Child::start({folder_ + "/base", program_.endless});
+    const auto load = Child::start({folder_ + "/" + build, program_.endless});
     if (!load) {
       return propagate(load);
     }
     if (auto sampled = run({sibling_program("plimsolld"), "--once", fmt::format("{}", seconds), "--rate",
-                            kRateHz, "--output", profile + ".profile"});
+                            kRateHz, "--output", folder_ + "/" + name + ".profile"});
         !sampled) {
       return sampled;
     }
   }
-  if (auto imported =
-          run({sibling_program("plimsoll"), "import", "--data", profile + ".data", profile + ".profile"});
-      !imported) {
-    return imported;
+  const Status imported = import(name, {name});
+  return imported ? make_profile(name, build) : imported;
+}
+
+Status FdoPipeline::profile_merged(const std::string& name, const ProfiledBuild& newer,
+                                   const ProfiledBuild& older) const {
+  const Status imported = import(name, {newer.profile, older.profile});
+  return imported ? make_profile(name, newer.build, {"--older", folder_ + "/" + older.build}) : imported;
+}
+
+Status FdoPipeline::import(const std::string& name, const std::vector<std::string>& profiles) const {
+  std::vector<std::string> argv{sibling_program("plimsoll"), "import", "--data",
+                                folder_ + "/" + name + ".data"};
+  for (const std::string& profile : profiles) {
+    argv.push_back(folder_ + "/" + profile + ".profile");
   }
-  return run({sibling_program("plimsoll"), "fdo", "autofdo", "--data", profile + ".data", "--binary",
-              folder_ + "/base", "--output", profile + ".prof", "--report", profile + ".json", "--json",
-              "--min-quality", program_.min_quality});
+  return run(argv);
+}
+
+Status FdoPipeline::make_profile(const std::string& name, const std::string& build,
+                                 const std::vector<std::string>& more) const {
+  const std::string profile = folder_ + "/" + name;
+  std::vector<std::string> argv{sibling_program("plimsoll"),
+                                "fdo",
+                                "autofdo",
+                                "--data",
+                                profile + ".data",
+                                "--binary",
+                                folder_ + "/" + build,
+                                "--output",
+                                profile + ".prof",
+                                "--report",
+                                profile + ".json",
+                                "--json",
+                                "--min-quality",
+                                program_.min_quality};
+  argv.insert(argv.end(), more.begin(), more.end());
+  return run(argv);
+}
+
+std::string FdoPipeline::use_of(const std::string& profile) const {
+  return "-fprofile-sample-use=" + folder_ + "/" + profile + ".prof";
 }
 
 Status FdoPipeline::build_with(const std::string& profile) const {
-  return build(profile, program_.source, {"-fprofile-sample-use=" + folder_ + "/" + profile + ".prof"});
+  return build(profile, program_.source, {use_of(profile)});
 }
 
 Status FdoPipeline::build_changed_with(const std::string& profile, const std::string& name,
                                        InsertedLines inserted) const {
+  return build_changed(name, inserted, {use_of(profile)});
+}
+
+Status FdoPipeline::build_next(const std::string& name, const std::string& profile) const {
+  std::vector<std::string> flags{"-DNEXT_RELEASE"};
+  if (!profile.empty()) {
+    flags.push_back(use_of(profile));
+  }
+  return build_changed(name, InsertedLines::kAnywhere, std::move(flags));
+}
+
+Status FdoPipeline::build_changed(const std::string& name, InsertedLines inserted,
+                                  std::vector<std::string> flags) const {
   const std::filesystem::path folder = folder_ + "/sources-" + name;
   const std::filesystem::path source = folder / std::filesystem::path(program_.source).filename();
   Status copied = insert_lines(program_.source, source, inserted);
@@ -147,9 +194,8 @@ Status FdoPipeline::build_changed_with(const std::string& profile, const std::st
       }
     }
   }
-  return copied ? build(name, source.string(),
-                        {"-I" + folder.string(), "-fprofile-sample-use=" + folder_ + "/" + profile + ".prof"})
-                : copied;
+  flags.push_back("-I" + folder.string());
+  return copied ? build(name, source.string(), flags) : copied;
 }
 
 std::string FdoPipeline::text_in_report(const std::string& profile, const std::string& field) const {

@@ -24,6 +24,12 @@ struct FdoProgram {
 // were; or behind each 200th line, so that the lines of long functions have other offsets.
 enum class InsertedLines { kBetweenFunctions, kAnywhere };
 
+// A profile by its name, and the build whose samples it is made of.
+struct ProfiledBuild {
+  std::string build;
+  std::string profile;
+};
+
 // Files in `folder`: the builds by their names, and for a profile NAME also NAME.prof and its report, NAME.json.
 class FdoPipeline {
  public:
@@ -33,12 +39,17 @@ class FdoPipeline {
   // clang-19 -O2 with -gmlt -fdebug-info-for-profiling: "base". The same with instrumented PGO: "instrumented".
   Status build_base() const;
   Status build_instrumented() const;
-  // plimsolld --once at 499 Hz for so long, plimsoll import, plimsoll fdo autofdo.
-  Status profile(const std::string& name, double seconds) const;
+  // plimsolld --once at 499 Hz for so long of a build, plimsoll import, plimsoll fdo autofdo.
+  Status profile(const std::string& name, double seconds, const std::string& build = "base") const;
+  // Of the samples that two such profiles were made of, one of them of an older build.
+  Status profile_merged(const std::string& name, const ProfiledBuild& newer,
+                        const ProfiledBuild& older) const;
   Status build_with(const std::string& profile) const;
   // With the profile, of sources that have more lines than it was made of.
   Status build_changed_with(const std::string& profile, const std::string& name,
                             InsertedLines inserted) const;
+  // Of the sources as the next release has them: with NEXT_RELEASE, and lines inserted anywhere. Empty `profile`: by -O2 alone.
+  Status build_next(const std::string& name, const std::string& profile) const;
 
   std::string operator/(const std::string& name) const { return folder_ + "/" + name; }
   // The number behind `"field": ` in the report of a profile; 0 where there is none.
@@ -49,6 +60,11 @@ class FdoPipeline {
  private:
   Status build(const std::string& name, const std::string& source,
                const std::vector<std::string>& flags) const;
+  Status build_changed(const std::string& name, InsertedLines inserted, std::vector<std::string> flags) const;
+  Status import(const std::string& name, const std::vector<std::string>& profiles) const;
+  Status make_profile(const std::string& name, const std::string& build,
+                      const std::vector<std::string>& more = {}) const;
+  std::string use_of(const std::string& profile) const;
   Status run(const std::vector<std::string>& argv) const;
 
   std::string folder_;

@@ -1,206 +1,180 @@
-// Compresses made-up text by repetitions and canonical Huffman codes, and takes it apart again, as often as is said: fdo_compressor_gcc ROUNDS. A program to make compiler
-// profiles of.
+// Packs headers of the C++ library and code of a program, block by block, takes each block apart again and compares, as often as is said:
+// compressor ROUNDS. Repetitions are found by hash chains and written in Huffman codes. A program to make compiler
+// profiles of: it is written as archivers are, of filters and streams that hide what is behind them.
 #include <algorithm>
-#include <array>
+#include <boost/crc.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <queue>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "compressor_codes.h"
+#include "compressor_streams.h"
+
 namespace {
 
-constexpr size_t kMinMatch = 4;
-constexpr size_t kMaxMatch = 130;
-constexpr size_t kWindow = 1U << 15U;
-constexpr size_t kSymbols = 256 + kMaxMatch;
-
-std::string make_text() {
-  static const std::vector<std::string> kWords = {"the ",   "quick ", "brown", " fox", " jumps", "over",
-                                                  " lazy ", "dog",    ".\n",   "0123", "fleet",  "load",
-                                                  "line ",  "ship",   "\t",    "x"};
-  std::string text;
-  uint64_t state = 88172645463325252;
-  while (text.size() < 400'000) {
-    state ^= state << 13U;
-    state ^= state >> 7U;
-    state ^= state << 17U;
-    text += state % 7 == 0 ? std::string(1, static_cast<char>(state >> 8U & 0xffU))
-                           : kWords[(state >> 20U) % kWords.size()];
-  }
-  return text;
-}
-
-struct Token {
-  uint16_t symbol;  // a byte, or 256 + length - kMinMatch
-  uint16_t distance;
+struct Block {
+  Bytes bytes;
+  bool is_code = false;
 };
 
-uint32_t hash_at(const std::string& text, size_t i) {
-  uint32_t value = 0;
-  for (size_t j = 0; j < kMinMatch; ++j) {
-    value = value << 8U | static_cast<uint8_t>(text[i + j]);
+// A repetition that begins a byte later may be longer.
+Token choose(MatchFinder& finder, const Bytes& bytes, size_t at) {
+  Token found = finder.longest(at);
+  finder.enter(at);
+  if (found.length != 0 && found.length < 32 && at + 1 < bytes.size() &&
+      finder.longest(at + 1).length > found.length + 1) {
+    found.length = 0;
   }
-  return value * 2654435761U >> 17U;
+  found.byte = bytes[at];
+  return found;
 }
 
-std::vector<Token> find_repetitions(const std::string& text) {
-  std::vector<int32_t> heads(1U << 15U, -1);
-  std::vector<int32_t> before(text.size(), -1);
+std::unique_ptr<MatchFinder> finder_for(const Block& block) {
+  return block.is_code ? std::unique_ptr<MatchFinder>(std::make_unique<HashChains<3, 6>>(block.bytes))
+                       : std::make_unique<HashChains<4, 6>>(block.bytes);
+}
+
+struct Packed {
+  Bytes bytes;
+  size_t filtered_bytes = 0;
+  uint32_t sum = 0;  // of what was packed
+};
+
+Packed pack(const Block& block) {
+  Block filtered{{}, block.is_code};
+  MemorySink filtered_memory(filtered.bytes);
+  const auto filter = filter_for(block.is_code, filtered_memory);
+  ChecksumSink checksum(*filter);
+  for (const uint8_t byte : block.bytes) {
+    checksum.put(byte);
+  }
+  checksum.finish();
+  const Bytes& bytes = filtered.bytes;
+  Packed packed{{}, bytes.size(), checksum.sum()};
+  MemorySink memory(packed.bytes);
+  FrameSink frames(memory);
+  BitWriter out(frames);
+  const auto codes = std::make_unique<TokenCodes>();
+  const auto finder = finder_for(filtered);
   std::vector<Token> tokens;
-  for (size_t i = 0; i < text.size();) {
-    size_t best = 0;
-    size_t distance = 0;
-    if (i + kMinMatch <= text.size()) {
-      int32_t at = heads[hash_at(text, i)];
-      for (int tries = 0; at >= 0 && i - static_cast<size_t>(at) < kWindow && tries < 12; ++tries) {
-        const auto from = static_cast<size_t>(at);
-        size_t length = 0;
-        while (length < kMaxMatch && i + length < text.size() && text[from + length] == text[i + length]) {
-          ++length;
-        }
-        if (length > best) {
-          best = length;
-          distance = i - from;
-        }
-        at = before[from];
-      }
-    }
-    const size_t step = best >= kMinMatch ? best : 1;
-    tokens.push_back(best >= kMinMatch ? Token{static_cast<uint16_t>(256 + best - kMinMatch),
-                                               static_cast<uint16_t>(distance)}
-                                       : Token{static_cast<uint8_t>(text[i]), 0});
-    for (size_t j = 0; j < step; ++j, ++i) {
-      if (i + kMinMatch <= text.size()) {
-        int32_t& head = heads[hash_at(text, i)];
-        before[i] = head;
-        head = static_cast<int32_t>(i);
-      }
+  for (size_t at = 0; at < bytes.size();) {
+    const Token token = choose(*finder, bytes, at);
+    codes->count(token);
+    tokens.push_back(token);
+    for (size_t end = at + std::max(1U, token.length); ++at < end;) {
+      finder->enter(at);
     }
   }
-  return tokens;
-}
-
-// Lengths of Huffman codes.
-std::array<uint8_t, kSymbols> code_lengths(const std::vector<Token>& tokens) {
-  std::array<uint64_t, kSymbols> counts{};
+  codes->make();
+  codes->write_lengths(out);
   for (const Token& token : tokens) {
-    ++counts[token.symbol];
+    codes->write(out, token);
   }
-  using Node = std::pair<uint64_t, int>;
-  std::priority_queue<Node, std::vector<Node>, std::greater<>> queue;
-  std::vector<int> parents(2 * kSymbols, -1);
-  for (size_t i = 0; i < kSymbols; ++i) {
-    if (counts[i] > 0) {
-      queue.emplace(counts[i], static_cast<int>(i));
-    }
-  }
-  int next = kSymbols;
-  while (queue.size() > 1) {
-    const Node a = queue.top();
-    queue.pop();
-    const Node b = queue.top();
-    queue.pop();
-    parents[static_cast<size_t>(a.second)] = parents[static_cast<size_t>(b.second)] = next;
-    queue.emplace(a.first + b.first, next++);
-  }
-  std::array<uint8_t, kSymbols> lengths{};
-  for (size_t i = 0; i < kSymbols; ++i) {
-    for (int at = static_cast<int>(i); counts[i] > 0 && parents[static_cast<size_t>(at)] >= 0;
-         at = parents[static_cast<size_t>(at)]) {
-      ++lengths[i];
-    }
-  }
-  return lengths;
+  out.put(0, 16);  // a reader looks as far ahead
+  out.finish();
+  return packed;
 }
 
-class BitWriter {
- public:
-  void put(uint64_t bits, unsigned count) {
-    held_ |= bits << filled_;
-    filled_ += count;
-    while (filled_ >= 8) {
-      bytes.push_back(static_cast<uint8_t>(held_));
-      held_ >>= 8U;
-      filled_ -= 8;
-    }
-  }
-  std::vector<uint8_t> bytes;
-
- private:
-  uint64_t held_ = 0;
-  unsigned filled_ = 0;
-};
-
-uint64_t reversed(uint64_t code, unsigned length) {
-  uint64_t result = 0;
-  for (unsigned i = 0; i < length; ++i) {
-    result = result << 1U | (code >> i & 1U);
-  }
-  return result;
-}
-
-std::vector<uint8_t> encode(const std::vector<Token>& tokens, const std::array<uint8_t, kSymbols>& lengths) {
-  std::array<uint64_t, kSymbols> codes{};
-  uint64_t code = 0;
-  for (unsigned length = 1; length < 32; ++length, code <<= 1U) {
-    for (size_t i = 0; i < kSymbols; ++i) {
-      if (lengths[i] == length) {
-        codes[i] = reversed(code++, length);
-      }
-    }
-  }
-  BitWriter writer;
-  for (const Token& token : tokens) {
-    writer.put(codes[token.symbol], lengths[token.symbol]);
-    if (token.symbol >= 256) {
-      writer.put(token.distance, 15);
-    }
-  }
-  writer.put(0, 8);
-  return writer.bytes;
-}
-
-uint32_t checksum(const std::vector<uint8_t>& bytes) {
-  uint32_t sum = ~0U;
-  for (const uint8_t byte : bytes) {
-    sum ^= byte;
-    for (int i = 0; i < 8; ++i) {
-      sum = (sum & 1U) != 0 ? sum >> 1U ^ 0xedb88320U : sum >> 1U;
-    }
-  }
-  return ~sum;
-}
-
-std::string expand(const std::vector<Token>& tokens) {
-  std::string text;
-  for (const Token& token : tokens) {
-    if (token.symbol < 256) {
-      text += static_cast<char>(token.symbol);
+Bytes unpack(const Packed& packed, bool is_code) {
+  MemorySource memory(packed.bytes);
+  FrameSource frames(memory);
+  BitReader in(frames);
+  const auto codes = std::make_unique<TokenCodes>();
+  codes->read_lengths(in);
+  Bytes unpacked;
+  MemorySink unpacked_memory(unpacked);
+  ChecksumSink checksum(unpacked_memory);
+  const auto filter = inverse_filter_for(is_code, checksum);
+  Bytes bytes(packed.filtered_bytes);
+  size_t at = 0;
+  const auto put = [&bytes, &at, &filter](uint8_t byte) {
+    bytes[at++] = byte;
+    filter->put(byte);
+  };
+  while (at < bytes.size()) {
+    const Token token = codes->read(in);
+    if (token.length == 0) {
+      put(token.byte);
       continue;
     }
-    for (size_t i = 0; i < token.symbol - 256 + kMinMatch; ++i) {
-      text += text[text.size() - token.distance];
+    if (token.distance > at || token.length > bytes.size() - at) {
+      throw std::runtime_error("a repetition begins before the block, or ends behind it");
+    }
+    for (uint32_t i = 0; i < token.length; ++i) {
+      put(bytes[at - token.distance]);
     }
   }
-  return text;
+  filter->finish();
+  if (checksum.sum() != packed.sum) {
+    throw std::runtime_error("the archive is damaged");
+  }
+  return unpacked;
+}
+
+constexpr size_t kBlockBytes = size_t{64} << 10U;
+constexpr size_t kBlocksOfKind = 8;
+
+void add_file(const std::filesystem::path& path, Bytes& bytes) {
+  std::ifstream in(path, std::ios::binary);
+  std::string content(std::filesystem::exists(path) ? std::filesystem::file_size(path) : 0, 0);
+  in.read(content.data(), static_cast<std::streamsize>(content.size()));
+  bytes.insert(bytes.end(), content.begin(), content.end());
+}
+
+std::vector<Block> read_blocks() {
+  std::vector<std::filesystem::path> headers;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("/usr/include/c++")) {
+    if (entry.is_regular_file()) {
+      headers.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(headers);
+  Bytes text;
+  for (size_t i = 0; i < headers.size() && text.size() < kBlocksOfKind * kBlockBytes; ++i) {
+    add_file(headers[i], text);
+  }
+  Bytes code;
+  add_file("/bin/bash", code);
+  std::vector<Block> blocks;
+  for (size_t i = 0; i < kBlocksOfKind; ++i) {
+    for (const Bytes* bytes : {&text, &code}) {
+      if (bytes->size() < (i + 1) * kBlockBytes) {
+        throw std::runtime_error("/usr/include/c++ or /bin/bash is missing, or too short");
+      }
+      const auto from = bytes->begin() + static_cast<std::ptrdiff_t>(i * kBlockBytes);
+      blocks.push_back({Bytes(from, from + static_cast<std::ptrdiff_t>(kBlockBytes)), bytes == &code});
+    }
+  }
+  return blocks;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string text = make_text();
-  size_t bytes = 0;
-  uint32_t sum = 0;
-  for (int round = argc > 1 ? std::atoi(argv[1]) : 1; round > 0; --round) {
-    const std::vector<Token> tokens = find_repetitions(text);
-    const std::vector<uint8_t> packed = encode(tokens, code_lengths(tokens));
-    sum ^= checksum(packed);
-    bytes += packed.size();
-    if (expand(tokens) != text) {
-      return 1;
+  try {
+    const std::vector<Block> blocks = read_blocks();
+    size_t bytes = 0;
+    boost::crc_32_type sum;
+    const long rounds = argc > 1 ? std::atol(argv[1]) : 1;
+    for (long round = 0; round < rounds; ++round) {
+      const Block& block = blocks[static_cast<size_t>(round) % blocks.size()];
+      const Packed packed = pack(block);
+      sum.process_bytes(packed.bytes.data(), packed.bytes.size());
+      bytes += packed.bytes.size();
+      if (unpack(packed, block.is_code) != block.bytes) {
+        std::puts("a block is not what it was");
+        return 1;
+      }
     }
+    std::printf("%zu bytes, sum %08x\n", bytes, static_cast<unsigned>(sum.checksum()));
+  } catch (const std::exception& error) {
+    std::printf("%s\n", error.what());
+    return 1;
   }
-  std::printf("%zu bytes, sum %08x\n", bytes, sum);
 }

@@ -61,6 +61,18 @@ nlohmann::json make_message(Random& random, int depth) {
   return message;
 }
 
+#ifdef NEXT_RELEASE
+// What its next release does besides.
+size_t shared_bytes(const nlohmann::json& messages) {
+  size_t bytes = 0;
+  for (const nlohmann::json& message : messages) {
+    const auto shared = message.find("shared");
+    bytes += shared != message.end() ? shared->dump().size() : 0;
+  }
+  return bytes;
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -75,6 +87,9 @@ int main(int argc, char** argv) {
     nlohmann::json copy = nlohmann::json::parse(text);
     copy[static_cast<size_t>(round) % copy.size()] = round;
     sum += copy.dump().size() + copy.dump(2).size();
+#ifdef NEXT_RELEASE
+    sum += shared_bytes(copy);
+#endif
   }
   std::printf("%zu bytes, sum %zu\n", text.size(), sum);
 }
