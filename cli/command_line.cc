@@ -11,6 +11,7 @@
 #include "base/suggest.h"
 #include "base/version.h"
 #include "cli/assign_command_line.h"
+#include "cli/bursts_command_line.h"
 #include "cli/calibrate.h"
 #include "cli/commands.h"
 #include "cli/config_command_line.h"
@@ -307,6 +308,7 @@ struct Options {
   AssignOptions assign;
   SymbolOptions symbols;
   TraceOptions traces;
+  BurstsOptions bursts;
   HelpOptions help;
 };
 
@@ -343,6 +345,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = print_completion(options.help.shell);
   } else if (gives_trace_command(app)) {
     done = run_trace_command(app, options.traces);
+  } else if (app.got_subcommand("bursts")) {
+    done = run_bursts_command(app, options.bursts);
   } else if (gives_symbol_command(app)) {
     done = run_symbol_command(app, options.symbols);
   } else {
@@ -388,6 +392,7 @@ int run(int argc, char** argv) {
   add_assign_command(app, options.assign);
   add_symbol_commands(app, options.symbols);
   add_trace_commands(app, options.traces);
+  add_bursts_commands(app, options.bursts);
   add_help(app, options.help);
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words.front() == "complete") {

@@ -1,0 +1,20 @@
+// The flags of `plimsoll bursts`.
+#pragma once
+
+#include "cli/bursts_plan.h"
+
+namespace CLI {
+class App;
+}
+
+namespace plimsoll::cli {
+
+struct BurstsOptions {
+  BurstsPlanOptions plan;
+};
+
+void add_bursts_commands(CLI::App& app, BurstsOptions& options);
+// The subcommand that was given.
+Status run_bursts_command(const CLI::App& app, const BurstsOptions& options);
+
+}  // namespace plimsoll::cli
