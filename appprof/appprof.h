@@ -100,4 +100,33 @@ class Label {
   plimsoll_appprof_label label_;
 };
 
+// When bursts are, and the ID of a request: see appprof_c.h.
+inline bool set_bursts(const std::string& config) {
+  return plimsoll_appprof_set_bursts(config.c_str()) == 0;
+}
+inline uint64_t request_id(const std::string& traceparent) {
+  return plimsoll_appprof_request_id(traceparent.c_str());
+}
+
+// A request from begin to end of the block, in one thread. What it is handed to has a WorksFor.
+class RequestScope {
+ public:
+  explicit RequestScope(uint64_t id) noexcept : id_(id) { plimsoll_appprof_request_start(id_); }
+  RequestScope(const RequestScope&) = delete;
+  RequestScope& operator=(const RequestScope&) = delete;
+  ~RequestScope() { plimsoll_appprof_request_stop(id_); }
+
+ private:
+  const uint64_t id_;
+};
+
+// This thread works for a request that began elsewhere, until the end of the block; then for none.
+class WorksFor {
+ public:
+  explicit WorksFor(uint64_t id) noexcept { plimsoll_appprof_request_switch(id); }
+  WorksFor(const WorksFor&) = delete;
+  WorksFor& operator=(const WorksFor&) = delete;
+  ~WorksFor() { plimsoll_appprof_request_switch(0); }
+};
+
 }  // namespace plimsoll::appprof

@@ -74,6 +74,26 @@ PLIMSOLL_APPPROF_API void plimsoll_appprof_label_push(plimsoll_appprof_label* la
                                                       size_t key_size, const char* value, size_t value_size);
 PLIMSOLL_APPPROF_API void plimsoll_appprof_label_pop(plimsoll_appprof_label* label);
 
+/* Marks: which request the calling thread works for, written into the kernel's trace of system calls while there is a burst
+ * (docs/bursts.md). They work without plimsoll_appprof_start(). Any thread, signal handlers too; errno stays. Outside of bursts a
+ * mark costs a look at the clock, without bursts nothing. marks.h has the same for programs that link nothing. */
+
+/* When bursts are: "7,8" (m,n), "always" or "off". 0, or -1 where it is something else, which changes nothing. Before the first
+ * call: PLIMSOLL_APPPROF_BURSTS, else off. */
+PLIMSOLL_APPPROF_API int plimsoll_appprof_set_bursts(const char* config);
+/* The request's ID from a W3C traceparent: the lower half of its trace ID. 0 where it is none. */
+PLIMSOLL_APPPROF_API uint64_t plimsoll_appprof_request_id(const char* traceparent);
+/* A request begins on this thread, which works for it from here on; it is over; the thread works for another one (0: for none).
+ * Each thread that a request is handed to switches to it. IDs other than 0 are the application's own choice. */
+PLIMSOLL_APPPROF_API void plimsoll_appprof_request_start(uint64_t request);
+PLIMSOLL_APPPROF_API void plimsoll_appprof_request_stop(uint64_t request);
+PLIMSOLL_APPPROF_API void plimsoll_appprof_request_switch(uint64_t request);
+/* Begins to wait for a lock that is held; got it. Worth their cost for long waits only. */
+PLIMSOLL_APPPROF_API void plimsoll_appprof_lock_wait(const void* lock);
+PLIMSOLL_APPPROF_API void plimsoll_appprof_lock_got(const void* lock);
+/* A phase of the request begins, which ends the one before; NULL or "": none begins. The first 8 bytes of the name are kept. */
+PLIMSOLL_APPPROF_API void plimsoll_appprof_phase(const char* name);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,23 @@
+// Marks of the library: when there are bursts, and the IDs of requests. The system calls themselves: marks.h.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace plimsoll::appprof {
+
+// No wall-clock time matches these bits, and each matches none.
+constexpr uint64_t kNeverBursts = UINT64_MAX;
+constexpr uint64_t kAlwaysBursts = 0;
+
+// "7,8" (m,n), "always" or "off": bits as plimsoll_is_burst() takes them. False where it is something else. Daemon and
+// command line read "7,8" by traces::BurstConfig, which tests compare with this.
+bool read_burst_config(std::string_view text, uint64_t& bits) noexcept;
+
+// The lower 64 bits of the trace ID in a W3C traceparent, the upper ones where the lower are zero; 0 where it is none.
+uint64_t request_id_of(std::string_view traceparent) noexcept;
+
+// The first 8 bytes of a name as a value of PLIMSOLL_PHASE.
+uint64_t phase_value(std::string_view name) noexcept;
+
+}  // namespace plimsoll::appprof

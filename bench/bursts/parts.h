@@ -1,0 +1,10 @@
+// The parts of bursts_bench.
+#pragma once
+
+#include "bench/harness/program.h"
+
+namespace plimsoll::bench {
+
+Status measure_marks(const Flags& flags, Report& report);
+
+}  // namespace plimsoll::bench
