@@ -15,7 +15,11 @@ std::string phase_name(uint64_t value) {
 std::optional<Mark> MarkDecoder::take(const MarkCall& call) {
   ++counts_.calls;
   if (call.first == kMarkHead) {
-    begin(call);
+    if (const auto kind = kind_of_head(call.second)) {
+      begin(call, *kind);
+    } else {
+      ++counts_.unknown;
+    }
     return std::nullopt;
   }
   if (call.first == kMarkValue) {
@@ -25,11 +29,7 @@ std::optional<Mark> MarkDecoder::take(const MarkCall& call) {
   return std::nullopt;
 }
 
-void MarkDecoder::begin(const MarkCall& call) {
-  if (!kind_of_head(call.second)) {
-    ++counts_.unknown;
-    return;
-  }
+void MarkDecoder::begin(const MarkCall& call, MarkKind kind) {
   if (begun_.size() >= kMaxThreads && !begun_.contains(call.tid)) {
     finish();
   }
@@ -46,7 +46,7 @@ void MarkDecoder::begin(const MarkCall& call) {
     --begun.size;
     ++counts_.torn;
   }
-  begun.heads[begun.size++] = {call.time_ns, call.second};
+  begun.heads[begun.size++] = {call.time_ns, call.second, kind};
 }
 
 std::optional<Mark> MarkDecoder::complete(const MarkCall& call) {
@@ -65,7 +65,7 @@ std::optional<Mark> MarkDecoder::complete(const MarkCall& call) {
         begun_.erase(found);
       }
       ++counts_.marks;
-      return Mark{head.time_ns, call.tid, *kind_of_head(head.word), call.second};
+      return Mark{head.time_ns, call.tid, head.kind, call.second};
     }
   }
   ++counts_.stray;

@@ -11,7 +11,7 @@
 //   }
 //   decoder.finish();
 //
-// One thread. Memory: 80 bytes per thread that is within a mark, of at most kMaxThreads of these.
+// One thread. Memory: 130 bytes per thread that is within a mark, of at most kMaxThreads of these.
 #pragma once
 
 #include <array>
@@ -49,13 +49,14 @@ class MarkDecoder {
   struct Head {
     int64_t time_ns;
     uint64_t word;
+    MarkKind kind;
   };
   struct Begun {
     std::array<Head, kMaxNested> heads;
     size_t size = 0;
   };
 
-  void begin(const MarkCall& call);
+  void begin(const MarkCall& call, MarkKind kind);
   std::optional<Mark> complete(const MarkCall& call);
 
   std::unordered_map<uint32_t, Begun> begun_;  // by thread
