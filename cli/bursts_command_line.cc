@@ -39,20 +39,40 @@ Examples:
 )");
 }
 
+void add_show(CLI::App& bursts, BurstsShowOptions& options) {
+  auto* command = bursts.add_subcommand("show", "Summarize a recording of bursts");
+  command->add_option("file", options.file, "Recording of \"plimsolld bursts record\"")
+      ->type_name("FILE")
+      ->required();
+  command->add_flag("--json", options.is_json, "Print one JSON document");
+  command->footer(
+      R"(late      after the planned begin all CPUs recorded, by the machine's clock
+lost      events that the kernel had no room for
+marks     whole marks of applications; torn: one of their two calls is missing
+
+Examples:
+  plimsoll bursts show machine.bursts
+  plimsoll bursts show machine.bursts --json
+)");
+}
+
 }  // namespace
 
 void add_bursts_commands(CLI::App& app, BurstsOptions& options) {
-  auto* bursts = app.add_subcommand(
-      "bursts", "Windows of time in which every layer of every machine records everything: plan");
+  auto* bursts = app.add_subcommand("bursts",
+                                    "Windows of time in which every layer of every machine records "
+                                    "everything: plan, show");
   bursts->require_subcommand(1);
   add_plan(*bursts, options.plan);
+  add_show(*bursts, options.show);
   bursts->footer(R"(Example:
   plimsoll bursts plan --request-ms 20 --share 1%
 )");
 }
 
-Status run_bursts_command(const CLI::App& /*app*/, const BurstsOptions& options) {
-  return run_bursts_plan(options.plan);
+Status run_bursts_command(const CLI::App& app, const BurstsOptions& options) {
+  return app.get_subcommand("bursts")->got_subcommand("show") ? run_bursts_show(options.show)
+                                                              : run_bursts_plan(options.plan);
 }
 
 }  // namespace plimsoll::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/bursts_plan.h"
+#include "cli/bursts_show.h"
 
 namespace CLI {
 class App;
@@ -11,6 +12,7 @@ namespace plimsoll::cli {
 
 struct BurstsOptions {
   BurstsPlanOptions plan;
+  BurstsShowOptions show;
 };
 
 void add_bursts_commands(CLI::App& app, BurstsOptions& options);

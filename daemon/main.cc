@@ -9,6 +9,8 @@
 #include "cli/usage/usage_text.h"
 #include "config/daemon_config.h"
 #include "config/variables.h"
+#include "daemon/bursts/burst_clock.h"
+#include "daemon/bursts/record_bursts.h"
 #include "daemon/memory.h"
 #include "daemon/once.h"
 #include "daemon/privileges/confinement.h"
@@ -31,6 +33,7 @@ constexpr const char* kFooter =
   plimsolld --scrape http://127.0.0.1:8080/pprof/heap --output f    the heap of a program
   plimsolld --server 127.0.0.1:7071                     run as a service, collect what the server assigns
   plimsolld probe                                       what this machine can measure
+  plimsolld bursts record --config 7,8 --output f       all switches, wake-ups and marks of the next burst
 Sampling a whole machine needs root, or CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_SYSLOG.)";
 
 // Which modes were asked for is known by their options and subcommands.
@@ -56,6 +59,9 @@ struct CommandLine {
 
   CLI::App* probe_command = nullptr;
   bool probe_as_json = false;
+
+  bursts::RecordBurstsOptions bursts;
+  CLI::App* bursts_command = nullptr;
 };
 
 int report(const Error& error) {
@@ -199,6 +205,37 @@ void add_probe_command(CommandLine& line) {
   line.probe_command->add_flag("--json", line.probe_as_json, "Print a JSON document");
 }
 
+void add_bursts_command(CommandLine& line) {
+  bursts::RecordBurstsOptions& bursts = line.bursts;
+  line.bursts_command = line.app.add_subcommand("bursts", "Record bursts into a file: record");
+  line.bursts_command->require_subcommand(1);
+  auto* record = line.bursts_command->add_subcommand(
+      "record", "Record which thread ran when, who woke it, and marks of requests, during bursts");
+  record->add_option("--config", bursts.config, "When bursts are (see plimsoll bursts plan)")
+      ->type_name("M,N")
+      ->required();
+  record->add_option("--output", bursts.output, "File for the recording")->type_name("FILE")->required();
+  record->add_option("--bursts", bursts.bursts, "Bursts to record (default 1)")
+      ->type_name("COUNT")
+      ->check(CLI::Range(1, 100'000));
+  record->add_flag("--system-calls", bursts.recorder.with_system_calls,
+                   "Also record begin and end of all system calls, without their arguments");
+  record->add_flag("--page-faults", bursts.recorder.with_page_faults, "Also record page faults");
+  record->footer(R"(Arguments of system calls are not recorded, except those of marks. See docs/bursts.md.
+
+Example:
+  plimsolld bursts record --config 3,9 --output machine.bursts     the next 512 ms of every 4.096 s)");
+}
+
+Status run_bursts(CommandLine& line) {
+  line.bursts.clock = bursts::read_clock_state();
+  if (auto confined = confine(confinement_of(line)); !confined) {
+    return confined;
+  }
+  line.bursts.machine.id = line.machine_id;
+  return bursts::record_bursts(line.bursts);
+}
+
 Status run_probe(const CommandLine& line) {
   if (auto confined = confine(confinement_of(line)); !confined) {
     return confined;
@@ -262,6 +299,9 @@ int dispatch(CommandLine& line) {
   if (*line.probe_command) {
     return finish(run_probe(line));
   }
+  if (*line.bursts_command) {
+    return finish(run_bursts(line));
+  }
   if (*line.server_option || *line.config_option) {
     return finish(run_for_good(line));
   }
@@ -284,6 +324,7 @@ int run(int argc, char** argv) {
   add_scrape_options(line);
   add_service_options(line);
   add_probe_command(line);
+  add_bursts_command(line);
   try {
     line.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -20,6 +20,7 @@
 #include "tests/e2e/slow_shop.h"
 #include "tests/profile_fixture.h"
 #include "tests/traces/versioned_disks.h"
+#include "traces/bursts/recording/burst_file.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -345,6 +346,9 @@ int main(void) {
     write("versions.csv", diagnosis::versioned_disks_table());
     std::filesystem::create_directories(folder_ / "traces");
     write("traces/shop.csv", slow_shop_table());
+    traces::BurstRecording recording;
+    recording.config_bits = 0x7F00;
+    write("machine.bursts", traces::encode_bursts(recording));
     write("server.toml", "[server]\ndata = \"data-of-server\"\n");
     write("daemon.toml", "[daemon]\nstate_dir = \"state\"\n");
     write("a.c", "int main(void) { return 0; }\n");

@@ -1,0 +1,32 @@
+// The wall clock of bursts: waiting for an edge, and how right the clock is.
+#pragma once
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "traces/bursts/recording/burst_recording.h"
+
+namespace plimsoll::bursts {
+
+// What the kernel estimates. Not behind the system call filter, which has no adjtimex(2).
+traces::ClockState read_clock_state();
+
+// CLOCK_REALTIME - CLOCK_MONOTONIC.
+int64_t wall_offset_ns();
+
+enum class Waited { kReached, kClockWasSet, kStopped };
+
+// Waits for times of the wall clock. One thread.
+class WallTimer {
+ public:
+  static Result<WallTimer> make();
+
+  // Until `wall_ns`; kClockWasSet where the clock was set meanwhile, whichever way: then the time to wait for may be another.
+  // kStopped when `stop_fd` is readable.
+  Result<Waited> wait_until(int64_t wall_ns, int stop_fd);
+
+ private:
+  explicit WallTimer(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+}  // namespace plimsoll::bursts

@@ -1,0 +1,209 @@
+#include "daemon/bursts/burst_recorder.h"
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <ctime>
+#include <utility>
+
+#include "base/time.h"
+#include "capture/perf/records.h"
+#include "daemon/bursts/burst_clock.h"
+#include "daemon/events/cpu_list.h"
+#include "daemon/events/tracepoints.h"
+#include "daemon/sampling/open_event.h"
+#include "daemon/sampling/ring_buffer.h"
+
+namespace plimsoll::bursts {
+namespace {
+
+using traces::BurstEventKind;
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kMinRingPages = 8;
+
+struct Wanted {
+  BurstEventKind kind;
+  perf::TracepointName name;
+  bool is_required;
+};
+
+std::vector<Wanted> wanted_tracepoints(const BurstRecorderOptions& options) {
+  std::vector<Wanted> wanted{{BurstEventKind::kSwitch, {"sched", "sched_switch"}, true},
+                             {BurstEventKind::kWake, {"sched", "sched_waking"}, true},
+                             {BurstEventKind::kNewThread, {"sched", "sched_wakeup_new"}, false}};
+  if (options.with_system_calls) {
+    wanted.push_back({BurstEventKind::kSyscallEnter, {"raw_syscalls", "sys_enter"}, false});
+    wanted.push_back({BurstEventKind::kSyscallExit, {"raw_syscalls", "sys_exit"}, false});
+  } else {
+    wanted.push_back({BurstEventKind::kMarkCall, {"raw_syscalls", "sys_enter"}, false});
+  }
+  if (options.with_page_faults) {
+    wanted.push_back({BurstEventKind::kPageFault, {"exceptions", "page_fault_user"}, false});
+  }
+  return wanted;
+}
+
+Result<BurstTracepoint> find_tracepoint(const std::string& tracefs, const Wanted& wanted) {
+  const auto format = read_tracepoint_format(tracefs, wanted.name);
+  return format ? burst_tracepoint(wanted.kind, *format) : propagate(format);
+}
+
+perf_event_attr attr_of(const BurstTracepoint& tracepoint, bool is_leader, uint64_t ring_bytes) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = PERF_TYPE_TRACEPOINT;
+  attr.config = tracepoint.id;
+  attr.sample_period = 1;
+  attr.sample_type = burst_sample_type();
+  attr.read_format = perf::kReadFormat;
+  // The others of a group count only while its leader does.
+  attr.disabled = is_leader ? 1 : 0;
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_MONOTONIC;
+  attr.watermark = 1;
+  attr.wakeup_watermark = static_cast<uint32_t>(ring_bytes / 4);
+  return attr;
+}
+
+// The number can be filtered in the kernel, its arguments cannot.
+Status record_getpid_only(const UniqueFd& event) {
+  const std::string filter = fmt::format("id=={}", SYS_getpid);
+  return ::ioctl(event.get(), PERF_EVENT_IOC_SET_FILTER, filter.c_str()) == 0
+             ? Status()
+             : fail_errno(errno, "filtering system calls by their number");
+}
+
+uint32_t pages_per_ring(const BurstRecorderOptions& options, size_t cpus) {
+  const uint64_t share = options.max_ring_bytes / kPageBytes / std::max<size_t>(cpus, 1);
+  return static_cast<uint32_t>(std::bit_floor(std::max(share, kMinRingPages)));
+}
+
+}  // namespace
+
+BurstRecorder::BurstRecorder(std::vector<BurstTracepoint> tracepoints, std::vector<std::string> notes)
+    : tracepoints_(std::move(tracepoints)), notes_(std::move(notes)), collector_(tracepoints_, SYS_getpid) {}
+
+Result<std::unique_ptr<BurstRecorder>> BurstRecorder::open(const BurstRecorderOptions& options) {
+  const auto tracefs = perf::find_tracefs("/sys");
+  if (!tracefs) {
+    return propagate(tracefs, "bursts are recorded by tracepoints");
+  }
+  std::vector<BurstTracepoint> tracepoints;
+  std::vector<std::string> notes;
+  for (const Wanted& wanted : wanted_tracepoints(options)) {
+    auto tracepoint = find_tracepoint(*tracefs, wanted);
+    if (tracepoint) {
+      tracepoints.push_back(std::move(*tracepoint));
+    } else if (wanted.is_required) {
+      return propagate(tracepoint);
+    } else {
+      notes.push_back(fmt::format("not recorded: {}: {}", name_of(wanted.kind), tracepoint.error().text()));
+    }
+  }
+  const auto cpus = perf::online_cpus();
+  if (!cpus) {
+    return propagate(cpus);
+  }
+  auto reader = perf::RingReader::make(options.max_burst_bytes);
+  if (!reader) {
+    return propagate(reader);
+  }
+  std::unique_ptr<BurstRecorder> recorder(new BurstRecorder(std::move(tracepoints), std::move(notes)));
+  recorder->reader_ = std::move(*reader);
+  for (const int cpu : *cpus) {
+    if (const Status opened = recorder->open_cpu(cpu, pages_per_ring(options, cpus->size())); !opened) {
+      return propagate(opened);
+    }
+  }
+  recorder->reader_->start();
+  return recorder;
+}
+
+Status BurstRecorder::open_cpu(int cpu, uint32_t pages) {
+  const size_t leader = events_.size();
+  leaders_.push_back(leader);
+  for (const BurstTracepoint& tracepoint : tracepoints_) {
+    const bool is_leader = events_.size() == leader;
+    auto event = perf::open_event(attr_of(tracepoint, is_leader, uint64_t{pages} * kPageBytes), cpu,
+                                  name_of(tracepoint.kind), is_leader ? -1 : events_[leader].fd.get());
+    if (!event) {
+      return propagate(event);
+    }
+    if (tracepoint.kind == BurstEventKind::kMarkCall) {
+      if (const Status filtered = record_getpid_only(*event); !filtered) {
+        return filtered;
+      }
+    }
+    if (!is_leader && ::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, events_[leader].fd.get()) != 0) {
+      return fail_errno(errno, "sharing the ring of CPU {}", cpu);
+    }
+    events_.push_back({std::move(*event), tracepoint.kind});
+    if (is_leader) {
+      // As large as this user may lock.
+      auto ring = perf::RingBuffer::map(events_[leader].fd.get(), pages);
+      while (!ring && ring.error().code == ErrorCode::kTooLarge && pages > kMinRingPages) {
+        pages /= 2;
+        ring = perf::RingBuffer::map(events_[leader].fd.get(), pages);
+      }
+      if (!ring) {
+        return propagate(ring);
+      }
+      reader_->add(std::move(*ring), events_[leader].fd.get());
+    }
+  }
+  return {};
+}
+
+Status BurstRecorder::enable(traces::Burst& burst) {
+  for (const size_t leader : leaders_) {
+    if (::ioctl(events_[leader].fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
+      return fail_errno(errno, "beginning to record a burst");
+    }
+  }
+  burst.on_ns = monotonic_now_ns();
+  burst.wall_offset_on_ns = wall_offset_ns();
+  return {};
+}
+
+Status BurstRecorder::disable(traces::Burst& burst) {
+  burst.off_ns = monotonic_now_ns();
+  burst.wall_offset_off_ns = wall_offset_ns();
+  for (const size_t leader : leaders_) {
+    if (::ioctl(events_[leader].fd.get(), PERF_EVENT_IOC_DISABLE, 0) != 0) {
+      return fail_errno(errno, "ending a burst");
+    }
+  }
+  return {};
+}
+
+Status BurstRecorder::finish(traces::Burst& burst) {
+  std::vector<perf::RingReader::Record> records;
+  bool is_all = false;
+  while (!is_all) {
+    is_all = reader_->take(records);
+    for (const auto& record : records) {
+      (void)collector_.add(record.bytes);
+    }
+    reader_->give_back(records);
+    records.clear();
+  }
+  burst.events = collector_.take_events();
+  burst.unread_bytes = reader_->dropped_bytes() - dropped_bytes_;
+  dropped_bytes_ += burst.unread_bytes;
+  for (OpenEvent& event : events_) {
+    const auto values = perf::read_counter(event.fd);
+    if (!values) {
+      return propagate(values);
+    }
+    burst.lost[static_cast<size_t>(event.kind)] += values->lost - event.lost;
+    event.lost = values->lost;
+  }
+  return {};
+}
+
+}  // namespace plimsoll::bursts

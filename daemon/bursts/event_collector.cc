@@ -1,0 +1,197 @@
+#include "daemon/bursts/event_collector.h"
+
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/sort_stably.h"
+#include "traces/bursts/marks/mark.h"
+
+namespace plimsoll::bursts {
+namespace {
+
+using traces::BurstEvent;
+using traces::BurstEventKind;
+using traces::BurstThread;
+
+// The layout of burst_sample_type(): perf_event_open(2), PERF_RECORD_SAMPLE.
+struct SampleHead {
+  perf_event_header header;
+  uint32_t pid;
+  uint32_t tid;
+  uint64_t time_ns;
+  uint32_t cpu;
+  uint32_t reserved;
+  uint32_t raw_bytes;
+};
+constexpr size_t kNameBytes = 16;
+
+// TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ of common_flags.
+constexpr uint8_t kInInterrupt = 0x18;
+
+struct Needed {
+  TracepointField* field;
+  const char* name;
+  uint32_t min_size;
+};
+
+bool is_in_interrupt(const BurstTracepoint& tracepoint, Bytes raw) {
+  ByteReader reader(raw);
+  (void)reader.bytes(tracepoint.flags.offset);
+  return (reader.read<uint8_t>() & kInInterrupt) != 0;
+}
+
+}  // namespace
+
+uint64_t burst_sample_type() {
+  return PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+}
+
+Result<BurstTracepoint> burst_tracepoint(BurstEventKind kind, const TracepointFormat& format) {
+  BurstTracepoint tracepoint;
+  tracepoint.kind = kind;
+  tracepoint.id = format.id;
+  std::vector<Needed> needed;
+  // What all tracepoints have: of the thread that is current, which a switch leaves.
+  tracepoint.flags =
+      format.field("common_flags", 1).value_or(TracepointField{.name = {}, .offset = 2, .size = 1});
+  tracepoint.own_tid =
+      format.field("common_pid", 4).value_or(TracepointField{.name = {}, .offset = 4, .size = 4});
+  switch (kind) {
+    case BurstEventKind::kSwitch:
+      needed = {{&tracepoint.other_tid, "next_pid", 4},
+                {&tracepoint.other_name, "next_comm", 1},
+                {&tracepoint.own_name, "prev_comm", 1},
+                {&tracepoint.state, "prev_state", 4}};
+      break;
+    case BurstEventKind::kWake:
+    case BurstEventKind::kNewThread:
+      needed = {{&tracepoint.other_tid, "pid", 4}, {&tracepoint.other_name, "comm", 1}};
+      break;
+    case BurstEventKind::kMarkCall:
+    case BurstEventKind::kSyscallEnter:
+      needed = {{&tracepoint.call, "id", 4}, {&tracepoint.arguments, "args", 2 * sizeof(uint64_t)}};
+      break;
+    case BurstEventKind::kSyscallExit:
+      needed = {{&tracepoint.call, "id", 4}};
+      break;
+    case BurstEventKind::kPageFault:
+      break;
+  }
+  for (const Needed& one : needed) {
+    auto field = format.field(one.name, one.min_size);
+    if (!field) {
+      return propagate(field);
+    }
+    *one.field = std::move(*field);
+  }
+  return tracepoint;
+}
+
+EventCollector::EventCollector(std::vector<BurstTracepoint> tracepoints, uint64_t getpid)
+    : tracepoints_(std::move(tracepoints)), getpid_(getpid) {
+  threads_.push_back({.tid = 0, .pid = 0, .name = "idle"});
+  index_by_tid_.emplace(0, 0);
+}
+
+uint32_t EventCollector::thread_of(uint32_t tid, uint32_t pid, std::string_view name) {
+  const auto [found, is_new] = index_by_tid_.try_emplace(tid, static_cast<uint32_t>(threads_.size()));
+  if (is_new) {
+    threads_.push_back({.tid = tid, .pid = 0, .name = {}});
+  }
+  BurstThread& thread = threads_[found->second];
+  // The idle threads of all CPUs are one, called swapper/0, swapper/1, ...
+  if (tid != 0) {
+    thread.pid = pid != 0 ? pid : thread.pid;
+    if (!name.empty() && thread.name != name) {
+      thread.name = name.substr(0, kNameBytes);
+    }
+  }
+  return found->second;
+}
+
+std::optional<BurstEvent> EventCollector::decode_call(const BurstTracepoint& tracepoint, Bytes raw,
+                                                      BurstEvent event) const {
+  event.first = unsigned_at(raw, tracepoint.call);
+  if (tracepoint.kind != BurstEventKind::kSyscallExit && event.first == getpid_) {
+    TracepointField argument = tracepoint.arguments;
+    argument.size = sizeof(uint64_t);
+    const uint64_t first = unsigned_at(raw, argument);
+    if (traces::may_be_mark(first)) {
+      argument.offset += sizeof(uint64_t);
+      event.kind = BurstEventKind::kMarkCall;
+      event.first = first;
+      event.second = unsigned_at(raw, argument);
+      return event;
+    }
+  }
+  // A natural getpid() call where marks alone are asked for.
+  return tracepoint.kind == BurstEventKind::kMarkCall ? std::nullopt : std::optional(event);
+}
+
+bool EventCollector::add(Bytes record) {
+  ByteReader reader(record);
+  SampleHead head{};
+  head.header = reader.read<perf_event_header>();
+  head.pid = reader.read<uint32_t>();
+  head.tid = reader.read<uint32_t>();
+  head.time_ns = reader.read<uint64_t>();
+  head.cpu = reader.read<uint32_t>();
+  head.reserved = reader.read<uint32_t>();
+  head.raw_bytes = reader.read<uint32_t>();
+  const Bytes raw = reader.bytes(head.raw_bytes);
+  if (!reader.ok() || head.header.type != PERF_RECORD_SAMPLE || raw.size() < sizeof(uint16_t)) {
+    return false;
+  }
+  const uint16_t id = ByteReader(raw).read<uint16_t>();
+  const auto tracepoint = std::ranges::find(tracepoints_, id, &BurstTracepoint::id);
+  if (tracepoint == tracepoints_.end()) {
+    return false;
+  }
+  // In the initial namespace, as all numbers in raw data are. Those of the sample are in this process's namespace, and none
+  // where the thread is about to end.
+  const auto tid = static_cast<uint32_t>(unsigned_at(raw, tracepoint->own_tid));
+  const uint32_t pid = head.tid == tid ? head.pid : 0;
+  const bool is_switch = tracepoint->kind == BurstEventKind::kSwitch;
+  BurstEvent event{.time_ns = static_cast<int64_t>(head.time_ns),
+                   .first = 0,
+                   .second = 0,
+                   .thread = 0,
+                   .other = 0,
+                   .cpu = static_cast<uint16_t>(head.cpu),
+                   .kind = tracepoint->kind};
+  event.thread = thread_of(tid, pid, is_switch ? text_at(raw, tracepoint->own_name) : std::string_view());
+  switch (tracepoint->kind) {
+    case BurstEventKind::kSwitch:
+    case BurstEventKind::kWake:
+    case BurstEventKind::kNewThread:
+      event.other = thread_of(static_cast<uint32_t>(unsigned_at(raw, tracepoint->other_tid)), 0,
+                              text_at(raw, tracepoint->other_name));
+      event.first = is_switch                           ? unsigned_at(raw, tracepoint->state)
+                    : is_in_interrupt(*tracepoint, raw) ? 1
+                                                        : 0;
+      break;
+    case BurstEventKind::kMarkCall:
+    case BurstEventKind::kSyscallEnter:
+    case BurstEventKind::kSyscallExit: {
+      const auto call = decode_call(*tracepoint, raw, event);
+      if (!call) {
+        return true;
+      }
+      event = *call;
+      break;
+    }
+    case BurstEventKind::kPageFault:
+      break;
+  }
+  events_.push_back(event);
+  return true;
+}
+
+std::vector<BurstEvent> EventCollector::take_events() {
+  sort_stably(events_, [](const BurstEvent& event) { return event.time_ns; });
+  return std::exchange(events_, {});
+}
+
+}  // namespace plimsoll::bursts

@@ -1,0 +1,64 @@
+// From the kernel's records of tracepoints to events of a burst. No I/O but for the formats; one thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/byte_reader.h"
+#include "daemon/bursts/tracepoint_format.h"
+#include "traces/bursts/recording/burst_recording.h"
+
+namespace plimsoll::bursts {
+
+// The tracepoint of a kind, and where its fields are; fields that a kind does not need are left as they are.
+struct BurstTracepoint {
+  traces::BurstEventKind kind = traces::BurstEventKind::kSwitch;
+  uint32_t id = 0;
+  TracepointField flags;       // common_flags
+  TracepointField own_tid;     // common_pid
+  TracepointField other_tid;   // next_pid, pid
+  TracepointField other_name;  // next_comm, comm
+  TracepointField own_name;    // prev_comm
+  TracepointField state;       // prev_state
+  TracepointField call;        // id of a system call
+  TracepointField arguments;   // args
+};
+
+// kUnsupported where this kernel's tracepoint is another.
+Result<BurstTracepoint> burst_tracepoint(traces::BurstEventKind kind, const TracepointFormat& format);
+
+// What every sample has (perf_event_attr.sample_type); the order is the kernel's.
+uint64_t burst_sample_type();
+
+// Names threads, decodes records. Of system calls keeps the number, and two arguments of getpid() where they are a mark's: no other
+// argument goes into an event.
+class EventCollector {
+ public:
+  // `getpid` is its number, of which calls are mark calls.
+  EventCollector(std::vector<BurstTracepoint> tracepoints, uint64_t getpid);
+
+  // A sample of one of the tracepoints, header included. False where the record is something else, too short, or of a system call
+  // that is not asked for.
+  bool add(Bytes record);
+
+  // What was added, in the order of time; empty afterwards.
+  std::vector<traces::BurstEvent> take_events();
+  // How many events were added and not taken.
+  size_t size() const { return events_.size(); }
+  const std::vector<traces::BurstThread>& threads() const { return threads_; }
+
+ private:
+  uint32_t thread_of(uint32_t tid, uint32_t pid, std::string_view name);
+  std::optional<traces::BurstEvent> decode_call(const BurstTracepoint& tracepoint, Bytes raw,
+                                                traces::BurstEvent event) const;
+
+  std::vector<BurstTracepoint> tracepoints_;
+  uint64_t getpid_;
+  std::vector<traces::BurstEvent> events_;
+  std::vector<traces::BurstThread> threads_;
+  std::unordered_map<uint32_t, uint32_t> index_by_tid_;
+};
+
+}  // namespace plimsoll::bursts

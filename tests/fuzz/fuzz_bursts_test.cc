@@ -1,0 +1,67 @@
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+#include <cstring>
+
+#include "base/checksum.h"
+#include "tests/fuzz/mutate.h"
+#include "tests/fuzz/seed.h"
+#include "traces/bursts/recording/burst_file.h"
+
+namespace plimsoll::traces {
+namespace {
+
+constexpr int kMutations = 10'000;
+constexpr size_t kHeaderBytes = 32;
+
+// Damage to the content, below a sound header, checksum and compression.
+std::string reframed(const std::string& sound, std::mt19937_64& random) {
+  const std::string_view compressed = std::string_view(sound).substr(kHeaderBytes);
+  std::string content(ZSTD_getFrameContentSize(compressed.data(), compressed.size()), '\0');
+  ZSTD_decompress(content.data(), content.size(), compressed.data(), compressed.size());
+  content = fuzz::mutated(content, random);
+  std::string again(ZSTD_compressBound(content.size()), '\0');
+  again.resize(ZSTD_compress(again.data(), again.size(), content.data(), content.size(), 1));
+  std::string framed = sound.substr(0, kHeaderBytes);
+  const uint64_t size = again.size();
+  const uint64_t checksum = checksum64(as_bytes(again));
+  std::memcpy(framed.data() + 16, &size, sizeof size);
+  std::memcpy(framed.data() + 24, &checksum, sizeof checksum);
+  return framed + again;
+}
+
+TEST(FuzzBursts, DamagedRecordingsAreRefusedOrSound) {
+  BurstRecording recording;
+  recording.machine = "m";
+  recording.config_bits = 0x7F00;
+  recording.threads = {{0, 0, "idle"}, {1, 1, "a"}, {2, 2, "b"}};
+  Burst burst;
+  for (uint32_t i = 0; i < 30; ++i) {
+    burst.events.push_back({1'000'000 + i * int64_t{1000}, i, i, i % 3, 0, static_cast<uint16_t>(i % 2),
+                            static_cast<BurstEventKind>(i % kBurstEventKinds)});
+  }
+  recording.bursts = {burst, burst};
+  const std::string sound = encode_bursts(recording);
+  std::mt19937_64 random(fuzz::seed(1));
+  int read = 0;
+  for (int i = 0; i < kMutations; ++i) {
+    const auto decoded = decode_bursts(as_bytes(reframed(sound, random)));
+    if (!decoded) {
+      continue;
+    }
+    ++read;
+    for (const Burst& one : decoded->bursts) {
+      for (const BurstEvent& event : one.events) {
+        ASSERT_LT(event.thread, decoded->threads.size());
+        ASSERT_LT(event.other, decoded->threads.size());
+        ASSERT_LT(static_cast<size_t>(event.kind), kBurstEventKinds);
+      }
+    }
+    // What is read can be written.
+    ASSERT_TRUE(decode_bursts(as_bytes(encode_bursts(*decoded))) == *decoded);
+  }
+  EXPECT_GT(read, kMutations / 50);
+}
+
+}  // namespace
+}  // namespace plimsoll::traces

@@ -1,0 +1,135 @@
+#include "daemon/bursts/event_collector.h"
+
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <cstring>
+
+#include "traces/bursts/marks/mark.h"
+
+namespace plimsoll::bursts {
+namespace {
+
+using traces::BurstEventKind;
+
+constexpr uint64_t kGetpid = 39;
+constexpr uint32_t kSwitchId = 300;
+constexpr uint32_t kWakeId = 301;
+constexpr uint32_t kEnterId = 302;
+
+template <typename T>
+void append(std::string& bytes, T value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::string name16(std::string name) {
+  name.resize(16, '\0');
+  return name;
+}
+
+// A sample as the kernel writes it; perf's numbers of thread and process are those of another namespace.
+std::string sample(int64_t time_ns, uint32_t cpu, uint32_t id, uint32_t tid, const std::string& fields) {
+  std::string raw;
+  append(raw, static_cast<uint16_t>(id));
+  append(raw, uint16_t{0});
+  append(raw, tid);
+  raw += fields;
+  std::string bytes;
+  append(bytes, perf_event_header{PERF_RECORD_SAMPLE, 0, static_cast<uint16_t>(8 + 28 + raw.size())});
+  append(bytes, uint32_t{1000});
+  append(bytes, tid);
+  append(bytes, time_ns);
+  append(bytes, cpu);
+  append(bytes, uint32_t{0});
+  append(bytes, static_cast<uint32_t>(raw.size()));
+  return bytes + raw;
+}
+
+std::string switched(int64_t time_ns, uint32_t from, const std::string& from_name, uint64_t state,
+                     uint32_t to, const std::string& to_name) {
+  std::string fields = name16(from_name);
+  append(fields, from);
+  append(fields, uint32_t{120});
+  append(fields, state);
+  fields += name16(to_name);
+  append(fields, to);
+  append(fields, uint32_t{120});
+  return sample(time_ns, 1, kSwitchId, from, fields);
+}
+
+std::string system_call(int64_t time_ns, uint32_t tid, uint64_t number, uint64_t first, uint64_t second) {
+  std::string fields;
+  for (const uint64_t value :
+       {number, first, second, uint64_t{0x5EC2E7}, uint64_t{0}, uint64_t{0}, uint64_t{0}}) {
+    append(fields, value);
+  }
+  return sample(time_ns, 0, kEnterId, tid, fields);
+}
+
+TracepointFormat format(uint32_t id, std::vector<TracepointField> fields) {
+  fields.push_back({.name = "common_pid", .offset = 4, .size = 4});
+  return {.id = id, .fields = std::move(fields)};
+}
+
+EventCollector collector_of(BurstEventKind calls) {
+  return EventCollector(
+      {*burst_tracepoint(
+           BurstEventKind::kSwitch,
+           format(kSwitchId,
+                  {{"prev_comm", 8, 16}, {"prev_state", 32, 8}, {"next_comm", 40, 16}, {"next_pid", 56, 4}})),
+       *burst_tracepoint(BurstEventKind::kWake, format(kWakeId, {{"comm", 8, 16}, {"pid", 24, 4}})),
+       *burst_tracepoint(calls, format(kEnterId, {{"id", 8, 8}, {"args", 16, 48}}))},
+      kGetpid);
+}
+
+TEST(EventCollector, DecodesSwitchesAndNamesThreads) {
+  EventCollector collector = collector_of(BurstEventKind::kMarkCall);
+  EXPECT_TRUE(collector.add(as_bytes(switched(200, 71, "worker", 1, 0, "swapper/1"))));
+  EXPECT_TRUE(collector.add(as_bytes(switched(100, 0, "swapper/1", 0, 71, "worker"))));
+  const auto events = collector.take_events();
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0], (traces::BurstEvent{100, 0, 0, 0, 1, 1, BurstEventKind::kSwitch}));
+  EXPECT_EQ(events[1], (traces::BurstEvent{200, 1, 0, 1, 0, 1, BurstEventKind::kSwitch}));
+  const std::vector<traces::BurstThread> threads{{0, 0, "idle"}, {71, 1000, "worker"}};
+  EXPECT_EQ(collector.threads(), threads);
+  EXPECT_TRUE(collector.take_events().empty());
+}
+
+TEST(EventCollector, KeepsArgumentsOfMarksAlone) {
+  EventCollector collector = collector_of(BurstEventKind::kSyscallEnter);
+  EXPECT_TRUE(collector.add(as_bytes(system_call(1, 71, kGetpid, traces::kMarkHead, 7))));
+  EXPECT_TRUE(collector.add(as_bytes(system_call(2, 71, kGetpid, 0x5EC2E7, 0x5EC2E7))));
+  EXPECT_TRUE(collector.add(as_bytes(system_call(3, 71, 1, traces::kMarkHead, 0x5EC2E7))));
+  const std::vector<traces::BurstEvent> expected{
+      {1, traces::kMarkHead, 7, 1, 0, 0, BurstEventKind::kMarkCall},
+      {2, kGetpid, 0, 1, 0, 0, BurstEventKind::kSyscallEnter},
+      {3, 1, 0, 1, 0, 0, BurstEventKind::kSyscallEnter},
+  };
+  EXPECT_EQ(collector.take_events(), expected);
+}
+
+TEST(EventCollector, LeavesOutNaturalCallsWhereMarksAreRecorded) {
+  EventCollector collector = collector_of(BurstEventKind::kMarkCall);
+  EXPECT_TRUE(collector.add(as_bytes(system_call(1, 71, kGetpid, 0x5EC2E7, 0))));
+  EXPECT_TRUE(collector.add(as_bytes(system_call(2, 71, kGetpid, traces::kMarkValue, 7))));
+  const auto events = collector.take_events();
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].second, 7U);
+}
+
+TEST(EventCollector, PassesOverWhatItDoesNotKnow) {
+  EventCollector collector = collector_of(BurstEventKind::kMarkCall);
+  const std::string sound = switched(100, 0, "swapper/1", 0, 71, "worker");
+  for (size_t size = 0; size < sound.size(); ++size) {
+    EXPECT_FALSE(collector.add(as_bytes(sound).subspan(0, size))) << size;
+  }
+  EXPECT_FALSE(collector.add(as_bytes(sample(1, 0, 999, 71, "x"))));
+  std::string other = sound;
+  other[0] = PERF_RECORD_LOST;
+  EXPECT_FALSE(collector.add(as_bytes(other)));
+  EXPECT_EQ(collector.size(), 0U);
+  EXPECT_FALSE(burst_tracepoint(BurstEventKind::kSwitch, format(kSwitchId, {{"prev_comm", 8, 16}})));
+}
+
+}  // namespace
+}  // namespace plimsoll::bursts

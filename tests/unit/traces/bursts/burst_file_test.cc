@@ -1,0 +1,97 @@
+#include "traces/bursts/recording/burst_file.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace plimsoll::traces {
+namespace {
+
+BurstRecording recording_of(size_t events) {
+  BurstRecording recording;
+  recording.machine = "m1";
+  recording.config_bits = 0x7F00;
+  recording.cpus = 2;
+  recording.clock = {.is_synchronized = true, .max_error_ns = 1'000'000, .estimated_error_ns = 2000};
+  recording.notes = {"not recorded: page-fault: there is none"};
+  recording.threads = {{0, 0, "idle"}, {71, 70, "worker"}, {UINT32_MAX, 0, std::string("\xff\0x", 3)}};
+  std::mt19937_64 random(1);
+  for (int64_t i = 0; i < 2; ++i) {
+    Burst burst;
+    burst.planned = {32'512 + i * 32'768, 32'768 + i * 32'768};
+    burst.on_ns = 5'000'000'000 + i * 32'768'000'000;
+    burst.off_ns = burst.on_ns + 256'000'000;
+    burst.wall_offset_on_ns = -77;
+    burst.wall_offset_off_ns = 1'795'600'800'000'000'000;
+    burst.lost = {1, 0, 3, 0, 0, 0, UINT64_MAX - 10};
+    int64_t now_ns = burst.on_ns;
+    for (size_t event = 0; event < events; ++event) {
+      now_ns += static_cast<int64_t>(random() % 20'000);
+      BurstEvent made{.time_ns = now_ns,
+                      .first = 0,
+                      .second = 0,
+                      .thread = static_cast<uint32_t>(random() % 3),
+                      .other = 0,
+                      .cpu = static_cast<uint16_t>(random() % 2),
+                      .kind = static_cast<BurstEventKind>(random() % kBurstEventKinds)};
+      const bool has_other = made.kind <= BurstEventKind::kNewThread;
+      made.other = has_other ? static_cast<uint32_t>(random() % 3) : 0;
+      made.first = random() % 400;
+      made.second = made.kind == BurstEventKind::kMarkCall ? random() : 0;
+      burst.events.push_back(made);
+    }
+    recording.bursts.push_back(std::move(burst));
+  }
+  return recording;
+}
+
+TEST(BurstFile, ComesBackAsItWas) {
+  for (const size_t events : {size_t{0}, size_t{1}, size_t{5000}}) {
+    const BurstRecording recording = recording_of(events);
+    const auto decoded = decode_bursts(as_bytes(encode_bursts(recording)));
+    ASSERT_TRUE(decoded) << decoded.error().text();
+    EXPECT_TRUE(*decoded == recording);
+  }
+}
+
+TEST(BurstFile, NoticesDamage) {
+  const std::string sound = encode_bursts(recording_of(50));
+  for (size_t size = 0; size < sound.size(); ++size) {
+    ASSERT_FALSE(decode_bursts(as_bytes(sound).subspan(0, size))) << size;
+  }
+  for (size_t at = 0; at < sound.size(); ++at) {
+    std::string damaged = sound;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    const bool is_reserved = at >= 12 && at < 16;
+    ASSERT_EQ(decode_bursts(as_bytes(damaged)).has_value(), is_reserved) << at;
+  }
+  std::string newer = sound;
+  newer[8] = 2;
+  EXPECT_EQ(decode_bursts(as_bytes(newer)).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(BurstFile, RefusesWhatIsNoSoundRecording) {
+  BurstRecording other_config = recording_of(5);
+  other_config.config_bits = 5;
+  EXPECT_FALSE(decode_bursts(as_bytes(encode_bursts(other_config))));
+  BurstRecording no_threads = recording_of(5);
+  no_threads.threads.clear();
+  EXPECT_FALSE(decode_bursts(as_bytes(encode_bursts(no_threads))));
+  BurstRecording disordered = recording_of(5);
+  disordered.bursts[0].events[0].time_ns = INT64_MAX;
+  EXPECT_FALSE(decode_bursts(as_bytes(encode_bursts(disordered))));
+  EXPECT_FALSE(decode_bursts(as_bytes(encode_bursts(recording_of(50))), {.max_events = 99}));
+  EXPECT_TRUE(decode_bursts(as_bytes(encode_bursts(recording_of(50))), {.max_events = 100}));
+  EXPECT_EQ(decode_bursts(as_bytes(encode_bursts(recording_of(50))), {.max_decoded_bytes = 100}).error().code,
+            ErrorCode::kTooLarge);
+}
+
+TEST(BurstFile, KnowsClocksThatAreOff) {
+  const BurstConfig config = *BurstConfig::of_bits(0x7F00);  // 256 ms: a tenth of it between two machines
+  EXPECT_FALSE(is_clock_off({.is_synchronized = true, .max_error_ns = 12'800'000}, config));
+  EXPECT_TRUE(is_clock_off({.is_synchronized = true, .max_error_ns = 12'800'001}, config));
+  EXPECT_TRUE(is_clock_off({.is_synchronized = false, .max_error_ns = 1}, config));
+}
+
+}  // namespace
+}  // namespace plimsoll::traces

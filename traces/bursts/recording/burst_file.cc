@@ -1,0 +1,323 @@
+#include "traces/bursts/recording/burst_file.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checksum.h"
+
+namespace plimsoll::traces {
+namespace {
+
+constexpr std::string_view kMagic = "PLIMBRST";
+constexpr size_t kHeaderBytes = 32;
+constexpr int kCompressionLevel = 3;
+constexpr uint64_t kMaxTextBytes = 4096;
+constexpr uint64_t kMaxThreads = 4'000'000;
+constexpr uint64_t kMaxBursts = 1'000'000;
+constexpr uint64_t kMaxNotes = 1000;
+// kind, CPU, time, thread, and the call or the other thread, a byte each.
+constexpr uint64_t kMinEventBytes = 5;
+constexpr uint64_t kMinThreadBytes = 3;
+constexpr uint64_t kMinBurstBytes = 8 + kBurstEventKinds;
+
+class Writer {
+ public:
+  void number(uint64_t value) {
+    for (; value >= 0x80; value >>= 7U) {
+      bytes_ += static_cast<char>(value | 0x80);
+    }
+    bytes_ += static_cast<char>(value);
+  }
+  // Small where it is near 0, on either side.
+  void signed_number(int64_t value) {
+    number(static_cast<uint64_t>(value) << 1U ^ static_cast<uint64_t>(value >> 63U));
+  }
+  void text(std::string_view value) {
+    const std::string_view kept = value.substr(0, kMaxTextBytes);
+    number(kept.size());
+    bytes_ += kept;
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(Bytes bytes) : bytes_(bytes) {}
+
+  uint64_t number() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      const auto byte = bytes_.read<uint8_t>();
+      value |= uint64_t{byte & 0x7FU} << shift;
+      if (byte < 0x80) {
+        return value;
+      }
+    }
+    is_sound_ = false;
+    return 0;
+  }
+  int64_t signed_number() {
+    const uint64_t value = number();
+    return static_cast<int64_t>(value >> 1U ^ (~(value & 1) + 1));
+  }
+  uint64_t number_up_to(uint64_t max) {
+    const uint64_t value = number();
+    is_sound_ = is_sound_ && value <= max;
+    return is_sound_ ? value : 0;
+  }
+  // How many parts of `min_bytes` each follow: never more than fit into what is left.
+  uint64_t count(uint64_t max, uint64_t min_bytes) {
+    return number_up_to(std::min<uint64_t>(max, bytes_.remaining() / min_bytes));
+  }
+  std::string text() {
+    const uint64_t size = number_up_to(kMaxTextBytes);
+    return std::string(as_text(bytes_.bytes(size)));
+  }
+  bool ok() const { return is_sound_ && bytes_.ok(); }
+  bool is_at_end() const { return bytes_.remaining() == 0; }
+
+ private:
+  ByteReader bytes_;
+  bool is_sound_ = true;
+};
+
+bool has_other(BurstEventKind kind) {
+  return kind == BurstEventKind::kSwitch || kind == BurstEventKind::kWake ||
+         kind == BurstEventKind::kNewThread;
+}
+
+// Columns one behind the other compress to half of what rows do.
+void write_events(const std::vector<BurstEvent>& events, Writer& out) {
+  out.number(events.size());
+  for (const BurstEvent& event : events) {
+    out.number(static_cast<uint64_t>(event.kind));
+  }
+  for (const BurstEvent& event : events) {
+    out.number(event.cpu);
+  }
+  int64_t before_ns = 0;
+  for (const BurstEvent& event : events) {
+    out.signed_number(event.time_ns - before_ns);
+    before_ns = event.time_ns;
+  }
+  for (const BurstEvent& event : events) {
+    out.number(event.thread);
+  }
+  for (const BurstEvent& event : events) {
+    out.number(has_other(event.kind) ? event.other : event.first);
+  }
+  for (const BurstEvent& event : events) {
+    if (has_other(event.kind)) {
+      out.number(event.first);
+    } else if (event.kind == BurstEventKind::kMarkCall) {
+      out.number(event.second);
+    }
+  }
+}
+
+std::vector<BurstEvent> read_events(uint64_t max_events, size_t threads, Reader& in) {
+  std::vector<BurstEvent> events(in.count(max_events, kMinEventBytes));
+  for (BurstEvent& event : events) {
+    event.kind = static_cast<BurstEventKind>(in.number_up_to(kBurstEventKinds - 1));
+  }
+  for (BurstEvent& event : events) {
+    event.cpu = static_cast<uint16_t>(in.number_up_to(UINT16_MAX));
+  }
+  uint64_t before_ns = 0;
+  for (BurstEvent& event : events) {
+    // Without a sign, so that damage cannot overflow.
+    before_ns += static_cast<uint64_t>(in.signed_number());
+    event.time_ns = static_cast<int64_t>(before_ns);
+  }
+  const uint64_t last_thread = threads == 0 ? 0 : threads - 1;
+  for (BurstEvent& event : events) {
+    event.thread = static_cast<uint32_t>(in.number_up_to(last_thread));
+  }
+  for (BurstEvent& event : events) {
+    if (has_other(event.kind)) {
+      event.other = static_cast<uint32_t>(in.number_up_to(last_thread));
+    } else {
+      event.first = in.number();
+    }
+  }
+  for (BurstEvent& event : events) {
+    if (has_other(event.kind)) {
+      event.first = in.number();
+    } else if (event.kind == BurstEventKind::kMarkCall) {
+      event.second = in.number();
+    }
+  }
+  return events;
+}
+
+void write_burst(const Burst& burst, Writer& out) {
+  for (const int64_t value : {burst.planned.begin_ms, burst.planned.end_ms, burst.on_ns, burst.off_ns,
+                              burst.wall_offset_on_ns, burst.wall_offset_off_ns}) {
+    out.signed_number(value);
+  }
+  for (const uint64_t lost : burst.lost) {
+    out.number(lost);
+  }
+  out.number(burst.unread_bytes);
+  write_events(burst.events, out);
+}
+
+Burst read_burst(uint64_t max_events, size_t threads, Reader& in) {
+  Burst burst;
+  for (int64_t* value : {&burst.planned.begin_ms, &burst.planned.end_ms, &burst.on_ns, &burst.off_ns,
+                         &burst.wall_offset_on_ns, &burst.wall_offset_off_ns}) {
+    *value = in.signed_number();
+  }
+  for (uint64_t& lost : burst.lost) {
+    lost = in.number();
+  }
+  burst.unread_bytes = in.number();
+  burst.events = read_events(max_events, threads, in);
+  return burst;
+}
+
+Result<BurstRecording> read_content(Bytes content, const BurstFileLimits& limits) {
+  Reader in(content);
+  BurstRecording recording;
+  recording.machine = in.text();
+  recording.config_bits = in.number();
+  recording.cpus = static_cast<uint32_t>(in.number_up_to(UINT16_MAX));
+  recording.clock.is_synchronized = in.number_up_to(1) != 0;
+  recording.clock.max_error_ns = in.signed_number();
+  recording.clock.estimated_error_ns = in.signed_number();
+  recording.notes.resize(in.count(kMaxNotes, 1));
+  for (std::string& note : recording.notes) {
+    note = in.text();
+  }
+  recording.threads.resize(in.count(kMaxThreads, kMinThreadBytes));
+  for (BurstThread& thread : recording.threads) {
+    thread.tid = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
+    thread.pid = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
+    thread.name = in.text();
+  }
+  uint64_t events_left = limits.max_events;
+  const uint64_t bursts = in.count(kMaxBursts, kMinBurstBytes);
+  for (uint64_t i = 0; i < bursts && in.ok(); ++i) {
+    Burst burst = read_burst(events_left, recording.threads.size(), in);
+    const bool is_ordered = std::ranges::is_sorted(burst.events, {}, &BurstEvent::time_ns);
+    if (!is_ordered || (recording.threads.empty() && !burst.events.empty())) {
+      return fail(ErrorCode::kCorrupt, "events of burst {} are out of order, or of no thread", i);
+    }
+    events_left -= burst.events.size();
+    recording.bursts.push_back(std::move(burst));
+  }
+  if (!in.ok() || !in.is_at_end()) {
+    return fail(ErrorCode::kCorrupt, "the recording's content is malformed, or over {} events",
+                limits.max_events);
+  }
+  if (const auto config = BurstConfig::of_bits(recording.config_bits); !config) {
+    return propagate(config, "reading a recording of bursts");
+  }
+  return recording;
+}
+
+}  // namespace
+
+std::string_view name_of(BurstEventKind kind) {
+  constexpr std::array<std::string_view, kBurstEventKinds> kNames{
+      "switch", "wake", "new-thread", "mark-call", "syscall-enter", "syscall-exit", "page-fault"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+uint64_t Burst::all_lost() const {
+  uint64_t sum = 0;
+  for (const uint64_t one : lost) {
+    sum += one;
+  }
+  return sum;
+}
+
+bool is_clock_off(const ClockState& clock, const BurstConfig& config) {
+  constexpr int64_t kNsPerMillisecond = 1'000'000;
+  constexpr int64_t kErrorsPerBurst = 20;  // of two machines in opposite directions: a tenth together
+  return !clock.is_synchronized ||
+         clock.max_error_ns > config.length_ms() * kNsPerMillisecond / kErrorsPerBurst;
+}
+
+std::string encode_bursts(const BurstRecording& recording) {
+  Writer out;
+  out.text(recording.machine);
+  out.number(recording.config_bits);
+  out.number(recording.cpus);
+  out.number(recording.clock.is_synchronized ? 1 : 0);
+  out.signed_number(recording.clock.max_error_ns);
+  out.signed_number(recording.clock.estimated_error_ns);
+  out.number(recording.notes.size());
+  for (const std::string& note : recording.notes) {
+    out.text(note);
+  }
+  out.number(recording.threads.size());
+  for (const BurstThread& thread : recording.threads) {
+    out.number(thread.tid);
+    out.number(thread.pid);
+    out.text(thread.name);
+  }
+  out.number(recording.bursts.size());
+  for (const Burst& burst : recording.bursts) {
+    write_burst(burst, out);
+  }
+  const std::string& content = out.bytes();
+  std::string compressed(ZSTD_compressBound(content.size()), '\0');
+  // Fails for want of room or memory only, and there is room.
+  const size_t size =
+      ZSTD_compress(compressed.data(), compressed.size(), content.data(), content.size(), kCompressionLevel);
+  compressed.resize(ZSTD_isError(size) != 0 ? 0 : size);
+  std::string encoded(kMagic);
+  const auto append = [&](auto value) {
+    encoded.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  append(kBurstFileVersion);
+  append(uint32_t{0});
+  append(uint64_t{compressed.size()});
+  append(checksum64(as_bytes(compressed)));
+  return encoded + compressed;
+}
+
+Result<BurstRecording> decode_bursts(Bytes encoded, const BurstFileLimits& limits) {
+  ByteReader header(encoded.subspan(0, std::min(encoded.size(), kHeaderBytes)));
+  const Bytes magic = header.bytes(kMagic.size());
+  const auto version = header.read<uint32_t>();
+  (void)header.read<uint32_t>();
+  const auto length = header.read<uint64_t>();
+  const auto checksum = header.read<uint64_t>();
+  if (!header.ok() || as_text(magic) != kMagic) {
+    return with_hint(fail(ErrorCode::kCorrupt, "this is no recording of bursts"),
+                     "\"plimsolld bursts record\" makes them");
+  }
+  if (version != kBurstFileVersion) {
+    return fail(ErrorCode::kUnsupported,
+                "version {} of recordings of bursts is unknown; this program reads {}", version,
+                kBurstFileVersion);
+  }
+  if (encoded.size() > limits.max_encoded_bytes) {
+    return fail(ErrorCode::kTooLarge, "a recording of bursts has at most {} bytes", limits.max_encoded_bytes);
+  }
+  const Bytes compressed = encoded.subspan(kHeaderBytes);
+  if (compressed.size() != length || checksum64(compressed) != checksum) {
+    return fail(ErrorCode::kCorrupt, "the recording is cut or damaged: its checksum is wrong");
+  }
+  const uint64_t size = ZSTD_getFrameContentSize(compressed.data(), compressed.size());
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) {
+    return fail(ErrorCode::kCorrupt, "the recording's content is not compressed by zstd");
+  }
+  if (size > limits.max_decoded_bytes) {
+    return fail(ErrorCode::kTooLarge, "a recording of bursts has at most {} bytes", limits.max_decoded_bytes);
+  }
+  std::string content(size, '\0');
+  if (ZSTD_decompress(content.data(), content.size(), compressed.data(), compressed.size()) != size) {
+    return fail(ErrorCode::kCorrupt, "the recording's content cannot be decompressed");
+  }
+  return read_content(as_bytes(content), limits);
+}
+
+}  // namespace plimsoll::traces
