@@ -56,23 +56,71 @@ Examples:
 )");
 }
 
+void add_requests(CLI::App& bursts, BurstsRequestsOptions& options) {
+  auto* command =
+      bursts.add_subcommand("requests", "Show what the threads of each request did, by marks and wake-ups");
+  command->add_option("file", options.file, "Recording of \"plimsolld bursts record\"")
+      ->type_name("FILE")
+      ->required();
+  command->add_flag("--whole", options.whole_only, "Only requests that began and ended within a burst");
+  command->add_option("--limit", options.limit, "Requests to show, the longest first (default 50)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 10'000'000));
+  command->add_flag("--json", options.is_json, "Print one JSON document");
+  command->footer(
+      R"(running    ms on a CPU, summed over the threads that worked for the request
+runnable   ms that they waited for a CPU
+blocked    ms that threads with marks waited for anything else: a lock, the disk, a reply
+cut        the burst began or ended within the request: its times are those within the burst
+
+Examples:
+  plimsoll bursts requests machine.bursts --whole
+  plimsoll bursts requests machine.bursts --limit 10 --json
+)");
+}
+
+void add_export(CLI::App& bursts, BurstsExportOptions& options) {
+  auto* command = bursts.add_subcommand("export", "Write a recording as Chrome JSON, for ui.perfetto.dev");
+  command->add_option("file", options.file, "Recording of \"plimsolld bursts record\"")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--chrome", options.output, "File to write, - for standard output")
+      ->type_name("FILE")
+      ->required();
+  command->footer(
+      R"(Firefox Profiler (profiler.firefox.com) and speedscope open the file, too.
+
+Example:
+  plimsoll bursts export machine.bursts --chrome burst.json
+)");
+}
+
 }  // namespace
 
 void add_bursts_commands(CLI::App& app, BurstsOptions& options) {
   auto* bursts = app.add_subcommand("bursts",
                                     "Windows of time in which every layer of every machine records "
-                                    "everything: plan, show");
+                                    "everything: plan, show, requests, export");
   bursts->require_subcommand(1);
   add_plan(*bursts, options.plan);
   add_show(*bursts, options.show);
+  add_requests(*bursts, options.requests);
+  add_export(*bursts, options.exporting);
   bursts->footer(R"(Example:
   plimsoll bursts plan --request-ms 20 --share 1%
 )");
 }
 
 Status run_bursts_command(const CLI::App& app, const BurstsOptions& options) {
-  return app.get_subcommand("bursts")->got_subcommand("show") ? run_bursts_show(options.show)
-                                                              : run_bursts_plan(options.plan);
+  const CLI::App& bursts = *app.get_subcommand("bursts");
+  if (bursts.got_subcommand("show")) {
+    return run_bursts_show(options.show);
+  }
+  if (bursts.got_subcommand("requests")) {
+    return run_bursts_requests(options.requests);
+  }
+  return bursts.got_subcommand("export") ? run_bursts_export(options.exporting)
+                                         : run_bursts_plan(options.plan);
 }
 
 }  // namespace plimsoll::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/bursts_plan.h"
+#include "cli/bursts_requests.h"
 #include "cli/bursts_show.h"
 
 namespace CLI {
@@ -13,6 +14,8 @@ namespace plimsoll::cli {
 struct BurstsOptions {
   BurstsPlanOptions plan;
   BurstsShowOptions show;
+  BurstsRequestsOptions requests;
+  BurstsExportOptions exporting;
 };
 
 void add_bursts_commands(CLI::App& app, BurstsOptions& options);

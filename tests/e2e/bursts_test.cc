@@ -1,8 +1,12 @@
 // Bursts of this machine, recorded by plimsolld and read by plimsoll.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "daemon/events/tracepoints.h"
@@ -53,6 +57,71 @@ TEST_F(Bursts, HaveTheMarksOfAProgram) {
   EXPECT_GT(marks, 0U);
   EXPECT_THAT(run({"plimsoll", "bursts", "show", file()}).out,
               AllOf(HasSubstr("config 1,7"), HasSubstr("late us")));
+}
+
+struct Truth {
+  int64_t cpu_ns = 0;
+  int64_t took_ns = 0;
+};
+
+std::map<uint64_t, Truth> truth_in(const std::string& text) {
+  std::map<uint64_t, Truth> truth;
+  std::istringstream lines(text);
+  uint64_t request = 0;
+  Truth one;
+  while (lines >> request >> one.cpu_ns >> one.took_ns) {
+    truth[request] = one;
+  }
+  return truth;
+}
+
+// Of all requests that are whole in a burst, beside what the program measured itself.
+TEST_F(Bursts, KnowTimesOfRequests) {
+  const auto tracefs = perf::find_tracefs("/sys");
+  if (!may_sample_machine() || !tracefs) {
+    GTEST_SKIP() << "this user may not record tracepoints, or they are not mounted: mount -t tracefs tracefs "
+                    "/sys/kernel/tracing";
+  }
+  const Background program({"marked_requests"});
+  const Finished recorded =
+      run({"plimsolld", "bursts", "record", "--config", kConfig, "--output", file(), "--bursts", "8"});
+  ASSERT_EQ(recorded.status, 0) << recorded.err;
+  const Finished shown =
+      run({"plimsoll", "bursts", "requests", file(), "--whole", "--json", "--limit", "10000"});
+  ASSERT_EQ(shown.status, 0) << shown.err;
+  const auto truth = truth_in(program.out());
+  const auto document = nlohmann::json::parse(shown.out);
+  ASSERT_FALSE(document["requests"].empty());
+  if (document["lost_events"] != 0) {
+    GTEST_SKIP() << "events were lost: " << document["lost_events"];
+  }
+  Truth measured;
+  Truth found;
+  for (const auto& request : document["requests"]) {
+    const auto known = truth.find(std::stoull(request["request"].get<std::string>(), nullptr, 16));
+    // Another program of the machine may make marks, and a kernel thread that this one wakes works for its request.
+    if (known != truth.end() && request["threads"] == 1) {
+      measured.cpu_ns += known->second.cpu_ns;
+      measured.took_ns += known->second.took_ns;
+      found.cpu_ns += request["running_ns"].get<int64_t>();
+      found.took_ns += request["duration_ns"].get<int64_t>();
+      EXPECT_EQ(request["running_ns"].get<int64_t>() + request["runnable_ns"].get<int64_t>() +
+                    request["blocked_ns"].get<int64_t>(),
+                request["duration_ns"].get<int64_t>())
+          << request;
+    }
+  }
+  ASSERT_GT(measured.cpu_ns, 0);
+  RecordProperty("requests", static_cast<int>(document["requests"].size()));
+  fmt::print("{} whole requests, CPU {} of {} ns, elapsed {} of {} ns\n", document["requests"].size(),
+             found.cpu_ns, measured.cpu_ns, found.took_ns, measured.took_ns);
+  // The program looks at its clocks within its marks. The host may take the CPU between the two.
+  EXPECT_NEAR(static_cast<double>(found.cpu_ns) / static_cast<double>(measured.cpu_ns), 1, 0.1);
+  EXPECT_GE(found.took_ns, measured.took_ns);
+  const Finished exported = run({"plimsoll", "bursts", "export", file(), "--chrome", folder_ / "burst.json"});
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  const auto chrome = nlohmann::json::parse(std::ifstream(folder_ / "burst.json"));
+  EXPECT_GT(chrome["traceEvents"].size(), document["requests"].size());
 }
 
 TEST_F(Bursts, SayWhatIsMissing) {

@@ -1,0 +1,269 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "base/sort_stably.h"
+#include "traces/bursts/joined/chrome_json.h"
+#include "traces/bursts/joined/request_times.h"
+#include "traces/bursts/joined/thread_states.h"
+
+namespace plimsoll::traces {
+namespace {
+
+constexpr size_t kTestThreads = 8;
+
+// A burst from 100 to 1000 ns, of lines "TIME WHAT ...": "switch FROM STATE TO" (STATE: S blocked, R preempted, Y yields, X ends),
+// "wake WHO WHOM", "interrupt ON WHOM", "new WHO WHOM", "mark THREAD KIND VALUE" (its two calls at that time), "call THREAD".
+Burst burst_of(const std::string& text) {
+  Burst burst;
+  burst.on_ns = 100;
+  burst.off_ns = 1000;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    BurstEvent event;
+    std::string what;
+    if (!(words >> event.time_ns >> what >> event.thread)) {
+      continue;
+    }
+    if (what == "switch") {
+      char state = 0;
+      words >> state >> event.other;
+      event.first = state == 'S' ? 1 : state == 'R' ? 0x100 : state == 'X' ? 0x10 : 0;
+    } else if (what == "mark") {
+      int kind = 0;
+      uint64_t value = 0;
+      words >> kind >> value;
+      event.kind = BurstEventKind::kMarkCall;
+      event.first = kMarkHead;
+      event.second = mark_head(static_cast<MarkKind>(kind), value);
+      burst.events.push_back(event);
+      event.first = kMarkValue;
+      event.second = value;
+    } else if (what == "call") {
+      event.kind = BurstEventKind::kSyscallEnter;
+    } else {
+      words >> event.other;
+      event.kind = what == "new" ? BurstEventKind::kNewThread : BurstEventKind::kWake;
+      event.first = what == "interrupt" ? 1 : 0;
+    }
+    burst.events.push_back(event);
+  }
+  return burst;
+}
+
+// "THREAD STATE BEGIN-END" of each interval by thread, with " for REQUEST" and " woken by THREAD".
+std::string joined(const std::string& text) {
+  JoinedBurst burst = join_burst(burst_of(text), kTestThreads);
+  sort_stably(burst.intervals, [](const StateInterval& one) { return one.thread; });
+  std::string lines;
+  for (const StateInterval& one : burst.intervals) {
+    lines += fmt::format("{} {} {}-{}{}{}\n", one.thread, name_of(one.state), one.begin_ns, one.end_ns,
+                         one.request == 0 ? "" : fmt::format(" for {}", one.request),
+                         one.waker == kNoThread ? "" : fmt::format(" woken by {}", one.waker));
+  }
+  return lines;
+}
+
+// "REQUEST BEGIN-END running runnable blocked, threads", "cut" where it is not whole.
+std::string requests(const std::string& text) {
+  const Burst burst = burst_of(text);
+  std::string lines;
+  for (const RequestTimes& one : request_times(burst, join_burst(burst, kTestThreads))) {
+    lines += fmt::format("{} {}-{} {} {} {}, {}{}\n", one.request, one.begin_ns, one.end_ns,
+                         one.in(ThreadState::kRunning), one.in(ThreadState::kRunnable),
+                         one.in(ThreadState::kBlocked), one.threads, one.is_whole ? "" : " cut");
+  }
+  return lines;
+}
+
+TEST(JoinedBurst, TellsStatesFromSwitchesAndWakes) {
+  EXPECT_EQ(joined("200 switch 1 S 0\n"
+                   "300 wake 0 1\n"
+                   "350 switch 0 Y 1\n"
+                   "400 switch 1 R 2\n"
+                   "600 switch 2 X 1\n"),
+            "1 running 100-200\n1 blocked 200-300 woken by 0\n1 runnable 300-350\n1 running 350-400\n"
+            "1 runnable 400-600\n1 running 600-1000\n"
+            "2 runnable 100-400\n2 running 400-600\n");
+}
+
+TEST(JoinedBurst, TellsWhatWasBeforeTheFirstEvent) {
+  EXPECT_EQ(joined("200 switch 0 Y 1\n"), "1 runnable 100-200\n1 running 200-1000\n");
+  EXPECT_EQ(joined("200 wake 0 1\n"), "1 blocked 100-200 woken by 0\n1 runnable 200-1000\n");
+  EXPECT_EQ(joined("200 call 1\n"), "1 running 100-1000\n");
+  EXPECT_EQ(joined("200 new 0 1\n"), "1 runnable 200-1000\n");
+  EXPECT_EQ(joined(""), "");
+}
+
+// Before and after, some CPUs record already, or still: the switch to 1 at 90 is missing.
+TEST(JoinedBurst, KeepsWithinTheBurst) {
+  EXPECT_EQ(joined("50 wake 0 1\n200 switch 1 S 0\n1200 wake 0 1\n1300 wake 0 2\n"),
+            "1 running 100-200\n1 blocked 200-1000\n");
+  EXPECT_EQ(join_burst(burst_of("50 wake 0 1\n200 switch 1 S 0\n"), kTestThreads).contradictions, 0U);
+  // A mark counts nevertheless.
+  EXPECT_EQ(joined("60 mark 1 1 7\n200 switch 1 S 0\n"),
+            "1 running 100-200 for 7\n1 blocked 200-1000 for 7\n");
+}
+
+TEST(JoinedBurst, WakesOfThreadsThatRunChangeNothing) {
+  EXPECT_EQ(joined("200 switch 0 Y 1\n300 wake 0 1\n400 switch 1 R 0\n450 wake 0 1\n"),
+            "1 runnable 100-200\n1 running 200-400\n1 runnable 400-1000\n");
+}
+
+TEST(JoinedBurst, AttributesToRequestsByMarks) {
+  const std::string text =
+      "150 switch 0 Y 1\n"
+      "200 mark 1 1 7\n"
+      "300 switch 1 S 0\n"
+      "400 wake 0 1\n"
+      "450 switch 0 Y 1\n"
+      "500 mark 1 2 7\n"
+      "600 mark 1 3 8\n"
+      "700 mark 1 3 0\n";
+  EXPECT_EQ(
+      joined(text),
+      "1 runnable 100-150\n1 running 150-200\n1 running 200-300 for 7\n1 blocked 300-400 for 7 woken by 0\n"
+      "1 runnable 400-450 for 7\n1 running 450-500 for 7\n1 running 500-600\n1 running 600-700 for 8\n"
+      "1 running 700-1000\n");
+  EXPECT_EQ(requests(text), "8 100-1000 100 0 0, 1 cut\n7 200-500 150 50 100, 1\n");
+}
+
+TEST(JoinedBurst, KnowsRequestsThatBeganBeforeTheBurst) {
+  EXPECT_EQ(requests("300 switch 1 S 0\n400 wake 0 1\n450 switch 0 Y 1\n500 mark 1 2 7\n"),
+            "7 100-500 250 50 100, 1 cut\n");
+  EXPECT_EQ(requests("500 mark 1 1 7\n"), "7 500-1000 500 0 0, 1 cut\n");
+}
+
+// As a goroutine does, or a task of an event loop.
+TEST(JoinedBurst, KnowsRequestsThatMoveToAnotherThread) {
+  EXPECT_EQ(joined("150 call 2\n200 mark 1 1 7\n300 switch 1 S 0\n400 mark 2 2 7\n500 mark 2 1 8\n"),
+            "1 running 100-200\n1 running 200-300 for 7\n1 blocked 300-400 for 7\n1 blocked 400-1000\n"
+            "2 running 100-400\n2 running 400-500\n2 running 500-1000 for 8\n");
+}
+
+TEST(JoinedBurst, PassesRequestsOnByWakes) {
+  // 2 makes no marks: it works for the request of 1 from its wake until it blocks, and what it waits for is none's.
+  EXPECT_EQ(
+      joined("200 mark 1 1 7\n"
+             "300 wake 1 2\n"
+             "350 switch 0 Y 2\n"
+             "400 switch 2 S 0\n"
+             "500 interrupt 1 2\n"
+             "550 switch 0 Y 2\n"),
+      "1 running 100-200\n1 running 200-1000 for 7\n"
+      "2 blocked 100-300 woken by 1\n2 runnable 300-350 for 7\n2 running 350-400 for 7\n2 blocked 400-500\n"
+      "2 runnable 500-550\n2 running 550-1000\n");
+}
+
+TEST(JoinedBurst, ShowsWhoHeldTheLockThatARequestWaitedFor) {
+  const Burst burst = burst_of(
+      "200 mark 1 1 7\n210 mark 2 1 8\n300 mark 1 4 4096\n310 switch 1 S 0\n600 wake 2 1\n610 switch 0 Y "
+      "1\n620 mark 1 5 4096\n");
+  const JoinedBurst joined_burst = join_burst(burst, kTestThreads);
+  int found = 0;
+  for (const StateInterval& one : joined_burst.intervals) {
+    if (one.state == ThreadState::kBlocked && one.request == 7) {
+      EXPECT_EQ(one.waker, 2U);
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, 1);
+  EXPECT_EQ(joined_burst.marks.size(), 4U);
+}
+
+TEST(JoinedBurst, CountsWhatContradictsItself) {
+  EXPECT_EQ(join_burst(burst_of("200 switch 1 S 0\n300 switch 1 S 0\n"), kTestThreads).contradictions, 1U);
+  EXPECT_EQ(join_burst(burst_of("200 switch 1 S 0\n250 switch 0 Y 1\n300 switch 1 S 0\n"), kTestThreads)
+                .contradictions,
+            0U);
+}
+
+// A simulated machine of two CPUs and five threads, whose times by request are kept on the side.
+TEST(JoinedBurst, AddsUpToTheTruthOfASimulatedMachine) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    std::mt19937_64 random(seed);
+    Burst burst;
+    burst.on_ns = 0;
+    std::array<uint32_t, 2> on_cpu{0, 0};
+    std::array<ThreadState, 6> states{};
+    states.fill(ThreadState::kBlocked);
+    std::array<uint64_t, 6> request{};
+    std::map<std::pair<uint64_t, ThreadState>, int64_t> truth;
+    std::map<ThreadState, int64_t> all;
+    int64_t now_ns = 0;
+    const auto mark = [&](uint32_t thread, MarkKind kind, uint64_t value) {
+      burst.events.push_back(
+          {now_ns, kMarkHead, mark_head(kind, value), thread, 0, 0, BurstEventKind::kMarkCall});
+      burst.events.push_back({now_ns, kMarkValue, value, thread, 0, 0, BurstEventKind::kMarkCall});
+    };
+    const auto switched = [&](size_t cpu, uint64_t state, uint32_t to) {
+      burst.events.push_back(
+          {now_ns, state, 0, on_cpu[cpu], to, static_cast<uint16_t>(cpu), BurstEventKind::kSwitch});
+      on_cpu[cpu] = to;
+    };
+    for (int step = 0; step < 2000; ++step) {
+      const auto passed_ns = static_cast<int64_t>(1 + random() % 1000);
+      for (size_t thread = 1; thread < states.size(); ++thread) {
+        truth[{request[thread], states[thread]}] += passed_ns;
+        all[states[thread]] += passed_ns;
+      }
+      now_ns += passed_ns;
+      const size_t cpu = random() % 2;
+      const uint32_t running = on_cpu[cpu];
+      const auto other = static_cast<uint32_t>(1 + random() % 5);
+      if (running != 0 && random() % 2 == 0) {
+        request[running] = request[running] == 0 ? 1 + random() % 30 : 0;
+        mark(running, MarkKind::kSwitch, request[running]);
+      } else if (states[other] == ThreadState::kBlocked) {
+        burst.events.push_back({now_ns, 0, 0, running, other, 0, BurstEventKind::kWake});
+        states[other] = ThreadState::kRunnable;
+      } else if (states[other] == ThreadState::kRunnable) {
+        const bool is_preempted = random() % 2 == 0;
+        if (running != 0) {
+          states[running] = is_preempted ? ThreadState::kRunnable : ThreadState::kBlocked;
+        }
+        switched(cpu, is_preempted ? 0x100 : 1, other);
+        states[other] = ThreadState::kRunning;
+      } else if (running != 0) {
+        states[running] = ThreadState::kBlocked;
+        switched(cpu, 2, 0);
+      }
+    }
+    burst.off_ns = now_ns;
+    std::map<std::pair<uint64_t, ThreadState>, int64_t> found;
+    std::map<ThreadState, int64_t> found_all;
+    const JoinedBurst joined_burst = join_burst(burst, states.size());
+    for (const StateInterval& one : joined_burst.intervals) {
+      found[{one.request, one.state}] += one.end_ns - one.begin_ns;
+      found_all[one.state] += one.end_ns - one.begin_ns;
+    }
+    ASSERT_EQ(joined_burst.contradictions, 0U);
+    ASSERT_EQ(found_all, all) << seed;
+    ASSERT_EQ(found, truth) << seed;
+  }
+}
+
+TEST(ChromeJson, EscapesNamesAndNamesWakers) {
+  BurstRecording recording;
+  recording.threads = {{0, 0, "idle"}, {71, 70, "a\"b\n\xff"}, {72, 0, "c"}};
+  recording.bursts = {burst_of("200 mark 1 1 7\n300 switch 1 S 0\n400 wake 2 1\n")};
+  const std::string json = chrome_json(recording);
+  EXPECT_NE(json.find(R"("pid": 70, "tid": 71, "args": {"name": "a\"b\u000a\u00ff"})"), std::string::npos)
+      << json;
+  EXPECT_NE(
+      json.find(
+          R"("name": "blocked", "cat": "thread", "ts": 0.300, "dur": 0.100, "pid": 70, "tid": 71, "args": )"
+          R"({"request": "0000000000000007", "woken by": "c", "woken by tid": 72}})"),
+      std::string::npos)
+      << json;
+  EXPECT_NE(json.find(R"("ph": "b", "name": "request 0000000000000007")"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace plimsoll::traces

@@ -1,0 +1,95 @@
+#include "traces/bursts/joined/chrome_json.h"
+
+#include <fmt/format.h>
+
+#include "traces/bursts/joined/request_times.h"
+
+namespace plimsoll::traces {
+namespace {
+
+// Names of threads may hold any bytes. What is not printable ASCII becomes an escape of its byte.
+std::string quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (byte < 0x20 || byte > 0x7E) {
+      quoted += fmt::format("\\u{:04x}", byte);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+double us_of(int64_t ns) {
+  return static_cast<double>(ns) / 1000;
+}
+
+class Document {
+ public:
+  explicit Document(const BurstRecording& recording) : recording_(recording) {}
+
+  std::string text() {
+    for (size_t i = 1; i < recording_.threads.size(); ++i) {
+      const BurstThread& thread = recording_.threads[i];
+      add(fmt::format(R"({{"ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "args": {{"name": {}}}}})",
+                      process_of(thread), thread.tid, quoted(thread.name)));
+    }
+    add(R"({"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "requests"}})");
+    for (const Burst& burst : recording_.bursts) {
+      add_burst(burst);
+    }
+    return "{\"traceEvents\": [" + events_ + "\n]}\n";
+  }
+
+ private:
+  static uint32_t process_of(const BurstThread& thread) { return thread.pid != 0 ? thread.pid : thread.tid; }
+
+  void add(const std::string& event) {
+    events_ += events_.empty() ? "\n" : ",\n";
+    events_ += event;
+  }
+
+  void add_burst(const Burst& burst) {
+    const JoinedBurst joined = join_burst(burst, recording_.threads.size());
+    for (const StateInterval& interval : joined.intervals) {
+      const BurstThread& thread = recording_.threads[interval.thread];
+      std::string details;
+      if (interval.request != 0) {
+        details += fmt::format(R"("request": "{:016x}")", interval.request);
+      }
+      if (interval.waker != kNoThread) {
+        const BurstThread& waker = recording_.threads[interval.waker];
+        details += fmt::format(R"({}"woken by": {}, "woken by tid": {})", details.empty() ? "" : ", ",
+                               quoted(waker.name), waker.tid);
+      }
+      add(fmt::format(
+          R"({{"ph": "X", "name": "{}", "cat": "thread", "ts": {:.3f}, "dur": {:.3f}, "pid": {}, "tid": {}, "args": {{{}}}}})",
+          name_of(interval.state), us_of(interval.begin_ns), us_of(interval.end_ns - interval.begin_ns),
+          process_of(thread), thread.tid, details));
+    }
+    for (const RequestTimes& request : request_times(burst, joined)) {
+      // Asynchronous: requests overlap.
+      for (const auto& [phase, time_ns] :
+           {std::pair("b", request.begin_ns), std::pair("e", request.end_ns)}) {
+        add(fmt::format(
+            R"({{"ph": "{}", "name": "request {:016x}", "cat": "request", "id": "{:016x}", "ts": {:.3f}, "pid": 0, "tid": 0}})",
+            phase, request.request, request.request, us_of(time_ns)));
+      }
+    }
+  }
+
+  const BurstRecording& recording_;
+  std::string events_;
+};
+
+}  // namespace
+
+std::string chrome_json(const BurstRecording& recording) {
+  return Document(recording).text();
+}
+
+}  // namespace plimsoll::traces

@@ -1,0 +1,50 @@
+// What each thread did when within a burst, and for which request: from switches, wake-ups and marks. Pure; any thread.
+//
+// A thread works for the request of its newest start or switch mark, until that request is stopped by any thread. Before its
+// first mark it works for the request that this mark stops, unless that was started within the burst. A thread that makes no marks in the burst works for the request of the thread
+// that woke it, until it blocks again; what it waits for is no request's.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "traces/bursts/marks/mark_decoder.h"
+#include "traces/bursts/recording/burst_recording.h"
+
+namespace plimsoll::traces {
+
+enum class ThreadState : uint8_t {
+  kRunning,
+  kRunnable,  // woken or preempted, and waits for a CPU
+  kBlocked,
+};
+inline constexpr size_t kThreadStates = 3;
+std::string_view name_of(ThreadState state);
+
+// A thread in one state, for one request. Of kBlocked, `waker` ended it: where it waited for a lock, who held it.
+struct StateInterval {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  uint64_t request = 0;  // 0: none that is known
+  uint32_t thread = 0;   // index of BurstRecording::threads
+  uint32_t waker = 0;    // likewise; kNoThread: an interrupt, or the burst ended
+  uint16_t cpu = 0;      // of kRunning
+  ThreadState state = ThreadState::kRunning;
+  bool operator==(const StateInterval&) const = default;
+};
+inline constexpr uint32_t kNoThread = UINT32_MAX;
+
+struct JoinedBurst {
+  // Each thread's without gaps between them, in the order of their ends. The idle thread and threads of which nothing was seen
+  // have none.
+  std::vector<StateInterval> intervals;
+  std::vector<Mark> marks;  // Mark::tid is the index of a thread; in the order of time
+  MarkCounts mark_counts;
+  uint64_t contradictions = 0;  // switches that others deny: events were lost
+};
+
+// From on_ns to off_ns. `threads`: how many there are.
+JoinedBurst join_burst(const Burst& burst, size_t threads);
+
+}  // namespace plimsoll::traces
