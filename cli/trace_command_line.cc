@@ -84,7 +84,9 @@ void add_regressions(CLI::App& app, RegressionsOptions& options) {
                    "Attribute to search, may be repeated (default: all with 2 to 32 values)")
       ->allow_extra_args(false)
       ->type_name("ATTR");
-  add("--new", options.current, "VERSION", "Version to judge (default: the one that came last)");
+  add("--new", options.current, "VERSION",
+      "Version to judge (default: the one that came last; of those that were there from the start, the "
+      "highest)");
   add("--base", options.base, "VERSION", "Version to compare it with (default: all others)");
   add_time(*command, "--since", options.since,
            "Start of the requests: RFC 3339, or 30m for half an hour ago");

@@ -22,7 +22,7 @@ struct RequestTableOptions {
   std::string version = {};   // empty: the versions of those services that ran several
   std::vector<std::string> attributes = {};  // searched; empty: all with 2 to 32 values
   std::string base = {};                     // a version; empty: all but `current`
-  std::string current = {};                  // a version; empty: the one that came last
+  std::string current = {};  // a version; empty: the one that came last, of those from the start the highest
   int64_t since_ns = 0;
   int64_t until_ns = INT64_MAX;
 };

@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "diagnosis/buckets/table_builder.h"
 
@@ -9,6 +10,28 @@ namespace {
 
 // Of a version in all, for it to count as one.
 constexpr size_t kMinRequestsOfVersion = 20;
+// Of the time from the first request to the last: versions whose first request is within it were there from the start.
+constexpr double kStartShare = 0.02;
+
+// "v9" before "v10": runs of digits by their value.
+bool is_lower_version(std::string_view left, std::string_view right) {
+  const auto run = [](std::string_view text) {
+    const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    const size_t others = std::min(text.find_first_of("0123456789"), text.size());
+    return text.substr(0, std::max(digits, others));
+  };
+  while (!left.empty() && !right.empty()) {
+    const std::string_view a = run(left);
+    const std::string_view b = run(right);
+    if (a != b) {
+      const bool are_numbers = a.front() >= '0' && a.front() <= '9' && b.front() >= '0' && b.front() <= '9';
+      return are_numbers && a.size() != b.size() ? a.size() < b.size() : a < b;
+    }
+    left.remove_prefix(a.size());
+    right.remove_prefix(b.size());
+  }
+  return left.empty() && !right.empty();
+}
 
 }  // namespace
 
@@ -146,6 +169,25 @@ Result<size_t> TableBuilder::version_named(const std::string& name, const char* 
       flag);
 }
 
+// The one that came last; of several that were there from the start, the highest. All but `base`; versions().size() where there is none.
+size_t TableBuilder::newest_version(size_t base) const {
+  const int64_t begin_ns = made_.versions.front().first_ns;
+  const auto span_ns = static_cast<double>(assembly_.traces[made_.trace.back()].start_ns - begin_ns);
+  const auto start_ns = begin_ns + static_cast<int64_t>(kStartShare * span_ns);
+  size_t newest = made_.versions.size();
+  for (size_t i = 0; i < made_.versions.size(); ++i) {
+    const VersionGroup& version = made_.versions[i];
+    if (version.requests < kMinRequestsOfVersion || i == base) {
+      continue;
+    }
+    // They are in the order of their first requests.
+    const bool is_newer = newest == made_.versions.size() || version.first_ns > start_ns ||
+                          is_lower_version(made_.versions[newest].name, version.name);
+    newest = is_newer ? i : newest;
+  }
+  return newest;
+}
+
 Status TableBuilder::choose_sides() {
   size_t current = made_.versions.size();
   if (!options_.current.empty()) {
@@ -163,8 +205,8 @@ Status TableBuilder::choose_sides() {
     }
     base = *named;
   }
-  for (size_t i = made_.versions.size(); i-- > 0 && current == made_.versions.size();) {
-    current = made_.versions[i].requests >= kMinRequestsOfVersion && i != base ? i : current;
+  if (current == made_.versions.size()) {
+    current = newest_version(base);
   }
   if (current == made_.versions.size()) {
     return one_version_only();

@@ -42,6 +42,7 @@ class TableBuilder {
   Status find_versions();
   void find_changing_services();
   void add_requests(const SpanColumn* version);
+  size_t newest_version(size_t base) const;
   Status choose_sides();
   Result<size_t> version_named(const std::string& name, const char* flag) const;
   Status one_version_only() const;

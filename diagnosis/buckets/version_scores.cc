@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <numeric>
+#include <utility>
 
 namespace plimsoll::diagnosis {
 namespace {
 
 constexpr size_t kMinPerStratum = 20;
+// Fewer will do where they are half of those of the stratum that is split.
+constexpr uint32_t kMinHostsOfStratum = 10;
 constexpr size_t kRequestsPerBlock = 500;
 constexpr size_t kMaxBlocks = 96;
 // Of the requests of a block, that the rarer side has, for the block to count as one with both.
@@ -27,16 +30,65 @@ std::vector<uint32_t> crossed(const std::vector<uint32_t>& group, const std::vec
   return made;
 }
 
+// Dense numbers from 0, in the order in which they come; returns how many.
+uint32_t renumber(std::vector<uint32_t>& group, uint32_t groups) {
+  std::vector<uint32_t> numbers(groups, UINT32_MAX);
+  uint32_t next = 0;
+  for (uint32_t& of : group) {
+    if (numbers[of] == UINT32_MAX) {
+      numbers[of] = next++;
+    }
+    of = numbers[of];
+  }
+  return next;
+}
+
+// How many hosts each group of requests has; `by_host`: the requests, those of one host together.
+std::vector<uint32_t> hosts_of(const ComparedRequests& requests, const std::vector<uint32_t>& by_host,
+                               const std::vector<uint32_t>& group, uint32_t groups) {
+  std::vector<uint32_t> hosts(groups, 0);
+  std::vector<uint32_t> last(groups, UINT32_MAX);
+  for (const uint32_t request : by_host) {
+    if (std::exchange(last[group[request]], requests.host[request]) != requests.host[request]) {
+      ++hosts[group[request]];
+    }
+  }
+  return hosts;
+}
+
+// A stratum is split by the next attribute where each part has enough requests and hosts: scores in a stratum of few hosts, which may all
+// have run the same side, say nothing of versions.
 std::vector<uint32_t> strata_of(const ComparedRequests& requests, uint32_t& strata) {
+  std::vector<uint32_t> by_host(requests.size());
+  std::iota(by_host.begin(), by_host.end(), 0U);
+  std::sort(by_host.begin(), by_host.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(requests.host[a], a) < std::pair(requests.host[b], b);
+  });
   std::vector<uint32_t> stratum(requests.size(), 0);
   strata = 1;
   for (const BucketAttribute& attribute : requests.attributes) {
-    uint32_t finer = 0;
-    std::vector<uint32_t> made = crossed(stratum, attribute.value_of, finer);
-    if (finer * kMinPerStratum <= requests.size()) {
-      stratum = std::move(made);
-      strata = finer;
+    uint32_t parts = 0;
+    const std::vector<uint32_t> part = crossed(stratum, attribute.value_of, parts);
+    const std::vector<uint32_t> hosts = hosts_of(requests, by_host, stratum, strata);
+    const std::vector<uint32_t> part_hosts = hosts_of(requests, by_host, part, parts);
+    std::vector<uint32_t> sizes(parts, 0);
+    std::vector<uint32_t> whole(parts, 0);
+    for (size_t i = 0; i < part.size(); ++i) {
+      ++sizes[part[i]];
+      whole[part[i]] = stratum[i];
     }
+    std::vector<uint8_t> is_kept(strata, 0);
+    for (uint32_t of = 0; of < parts; ++of) {
+      const bool has_hosts = part_hosts[of] >= kMinHostsOfStratum || 2 * part_hosts[of] >= hosts[whole[of]];
+      if (sizes[of] < kMinPerStratum || !has_hosts) {
+        is_kept[whole[of]] = 1;
+      }
+    }
+    // Those that are split get the numbers of their parts, behind those that are not.
+    for (size_t i = 0; i < part.size(); ++i) {
+      stratum[i] = is_kept[stratum[i]] != 0 ? stratum[i] : strata + part[i];
+    }
+    strata = renumber(stratum, strata + parts);
   }
   return stratum;
 }

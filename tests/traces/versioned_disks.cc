@@ -29,7 +29,9 @@ std::string versioned_disks_table(const VersionedDisksOptions& options) {
   std::string table =
       "trace_id,span_id,parent_id,service,method,machine,version,start_ns,end_ns,hw,size,zone\n";
   for (int request = 0; request < options.requests; ++request) {
-    const int host = static_cast<int>(uniform() * options.hosts);
+    // Before 2.1 is rolled out its hosts get no requests.
+    int host = static_cast<int>(uniform() * options.hosts);
+    host += request < options.requests / 20 && host % 3 == 0 ? 1 : 0;
     const bool is_new = host % 3 == 0;
     const bool is_c7 = host % 2 == 0;
     const bool is_large = uniform() < 0.4;

@@ -1,4 +1,5 @@
 // From spans to a report: the case of SDiag's paper, critical paths, and which versions are compared.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -99,6 +100,44 @@ TEST(BucketReport, TakesAttributesByName) {
             "hw=c7: api create_vm > disk create_all > disk create: sequential where it was parallel");
   // Without the attribute that matters what is left is slower as a whole.
   EXPECT_THAT(regressions_in({}, {.attributes = {"size"}}), HasSubstr("all requests: "));
+}
+
+// A row for each: a request of that version, a minute after the one before.
+std::string new_version_of(const std::vector<std::string>& versions) {
+  std::string table = "trace_id,span_id,service,method,machine,version,start_ns,end_ns\n";
+  int64_t row = 0;
+  for (const std::string& version : versions) {
+    for (int request = 0; request < 25; ++request) {
+      ++row;
+      table += fmt::format("{:x},1,web,get,m{},{},{},{}\n", row, row % 10, version, row * 60'000'000'000,
+                           row * 60'000'000'000 + 1'000'000);
+    }
+  }
+  const traces::SpanSet spans = spans_in(table);
+  const auto made = request_table(spans, traces::assemble(spans));
+  return made ? made->current_version() : made.error().text();
+}
+
+TEST(BucketReport, TakesTheVersionThatCameLastForTheNewOne) {
+  EXPECT_EQ(new_version_of({"2.0", "2.1"}), "2.1");
+  EXPECT_EQ(new_version_of({"2.1", "2.0"}), "2.0") << "rolled back";
+  EXPECT_THAT(new_version_of({"2.0"}), HasSubstr("no service of 25 requests ran two versions"));
+  // Both from the start, whichever comes first.
+  for (const char* first : {"v9,v10", "v10,v9"}) {
+    std::string table = "trace_id,span_id,service,method,version,start_ns,end_ns\n";
+    const std::string names = first;
+    const size_t comma = names.find(',');
+    for (int64_t row = 1; row <= 200; ++row) {
+      table += fmt::format("{:x},1,web,get,{},{},{}\n", row,
+                           row % 2 == 1 ? names.substr(0, comma) : names.substr(comma + 1), row * 1'000'000,
+                           row * 1'000'000 + 500);
+    }
+    const traces::SpanSet spans = spans_in(table);
+    const auto made = request_table(spans, traces::assemble(spans));
+    ASSERT_TRUE(made) << made.error().text();
+    EXPECT_EQ(made->current_version(), "v10") << first;
+    EXPECT_FALSE(made->has_hosts);
+  }
 }
 
 TEST(BucketReport, SaysWhatIsMissing) {
