@@ -63,7 +63,7 @@ Table background_work(const StatusRequest& request, const StatusFacts& facts) {
 
 Table answered_views(const StatusFacts& facts) {
   Table table;
-  table.columns = {{"view", ""},          {"answers", "count"}, {"mean", "ns"},
+  table.columns = {{"view", ""},      {"answers", "count"}, {"mean", "ns"},
                    {"p95_max", "ns"}, {"over_1s", "count"}, {"over_10s", "count"}};
   if (!facts.server) {
     table.notes.emplace_back(kServerOnly);
