@@ -222,10 +222,11 @@ struct RunningPair {
   static std::string daemon_log_of(const config::ServerConfig& config) {
     return config.data_dir + "/plimsolld.log";
   }
-  // What the daemon has measured by now is in answers afterwards.
+  // What the daemon has measured by now is in answers afterwards, and the data directory is free for another server.
   void stop() {
     daemon.stop();
     server->stop();
+    server.reset();
   }
 };
 
