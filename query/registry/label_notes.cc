@@ -28,7 +28,7 @@ std::set<std::string> keys_asked_for(const Parameters& parameters) {
       if (by_parameter(by).read(text)) {
         std::ranges::for_each(by, [&](const Dimension& dimension) { add_key(dimension, keys); });
       }
-    } else if (name.ends_with("where")) {
+    } else if (is_filter(name)) {
       if (const auto predicate = Predicate::parse(text)) {
         add_key(predicate->dimension(), keys);
       }

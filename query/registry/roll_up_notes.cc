@@ -57,7 +57,7 @@ std::vector<std::string> roll_up_notes(const Parameters& parameters, const store
     is_by_dropped = is_by_dropped || ((name == "by" || name == "across") && lists_dropped_dimension(text)) ||
                     (name == "q" && names_dropped_column(text));
     filters_by_dropped =
-        filters_by_dropped || (name.ends_with("where") && is_dropped_dimension(dimension_of_filter(text)));
+        filters_by_dropped || (is_filter(name) && is_dropped_dimension(dimension_of_filter(text)));
     const auto bucket_ns = name == "bucket" ? parse_duration_ns(text) : std::nullopt;
     has_short_buckets = has_short_buckets || (bucket_ns && *bucket_ns % kNsPerHour != 0);
   }

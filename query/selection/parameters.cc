@@ -126,6 +126,10 @@ Parameter where_parameter(Selection& selection) {
           }};
 }
 
+bool is_filter(std::string_view parameter) {
+  return parameter.ends_with("where") || parameter == "control" || parameter == "test";
+}
+
 Parameter since_parameter(int64_t now_ns, Selection& selection) {
   return time_parameter("since", now_ns, selection.since_ns);
 }

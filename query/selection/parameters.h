@@ -38,6 +38,8 @@ std::vector<Parameter> selection_parameters(int64_t now_ns, Selection& selection
 std::vector<Parameter> filter_parameters(int64_t now_ns, Selection& selection);
 Parameter hide_parameter(Selection& selection);
 Parameter where_parameter(Selection& selection);
+// Whether a parameter of that name is a filter: where, base_where, new_where, and the arms of an experiment.
+bool is_filter(std::string_view parameter);
 Parameter since_parameter(int64_t now_ns, Selection& selection);
 Parameter until_parameter(int64_t now_ns, Selection& selection);
 // Any text.

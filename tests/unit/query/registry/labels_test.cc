@@ -54,6 +54,10 @@ TEST_F(LabelsTest, AQuestionAboutOneThatThereIsNotSaysWhichThereAre) {
               ElementsAre("no sample carries the label por; labels are pod, tier"));
   EXPECT_THAT(notes({{"where", "label:x=1"}, {"by", "label:pod"}}),
               ElementsAre("no sample carries the label x; labels are pod, tier"));
+  EXPECT_THAT(notes({{"control", "label:x=1"}, {"test", "label:tier=free"}}),
+              ElementsAre("no sample carries the label x; labels are pod, tier"));
+  EXPECT_THAT(notes({{"control", "label:pod=p1"}, {"test", "label:y=1"}}),
+              ElementsAre("no sample carries the label y; labels are pod, tier"));
   EXPECT_THAT(notes({{"by", "function"}}), IsEmpty());
 }
 

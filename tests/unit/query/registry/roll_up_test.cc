@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "query/registry/roll_up_notes.h"
 #include "tests/unit/query/registry/fleet_sources.h"
 
 namespace plimsoll::query::roll_up_test {
@@ -56,6 +57,17 @@ TEST_F(RollUpNotes, TellWhereThreadsAndInstancesAreGone) {
   EXPECT_THAT(notes("top", {{"by", "function"}, {"where", "app=app"}}),
               Not(Contains(HasSubstr("rolled up"))));
   EXPECT_THAT(notes("top", {{"by", "thread"}, {"since", at(3)}}), Not(Contains(HasSubstr("rolled up"))));
+}
+
+TEST_F(RollUpNotes, FiltersOfAnExperimentsArmsAreFilters) {
+  const auto snapshot = *Snapshot::load(fleet_.path());
+  const store::TimeSpans always{{.from_ns = INT64_MIN, .to_ns = INT64_MAX}};
+  for (const std::string arm : {"control", "test"}) {
+    EXPECT_THAT(roll_up_notes({{arm, "label:tier=gold"}}, always, *snapshot),
+                Contains(HasSubstr("no thread, instance or label that is asked for matches them")));
+    EXPECT_THAT(roll_up_notes({{arm, "machine=m1"}}, always, *snapshot),
+                Not(Contains(HasSubstr("rolled up: "))));
+  }
 }
 
 TEST_F(RollUpNotes, LabelsOfAllKeysAreGone) {
