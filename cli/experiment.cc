@@ -39,7 +39,7 @@ Status check_texts(const config::ExperimentConfig& config) {
     }
   }
   const auto ratio = query::parse_ratio(config.ratio);
-  return ratio ? Status() : propagate(ratio);
+  return ratio ? query::check_more_is_better(*ratio) : propagate(ratio);
 }
 
 Result<config::ExperimentConfig> load(const std::string& path) {

@@ -59,6 +59,16 @@ Result<std::string> parse_ratio(std::string_view text) {
   return std::string(text);
 }
 
+Status check_more_is_better(std::string_view ratio) {
+  const auto named = std::ranges::find(kNamedRatios, ratio, &NamedRatio::ratio);
+  const bool is_cost = ratio.ends_with("/instructions") || ratio.ends_with("/exact-instructions") ||
+                       (named != kNamedRatios.end() && !named->name.ends_with("ipc"));
+  return is_cost ? Status(with_hint(
+                       with_field(fail(ErrorCode::kInvalid, "of the ratio {} more is worse", ratio), "ratio"),
+                       "give one of which more is better, such as ipc"))
+                 : Status();
+}
+
 // Names of events may have slashes of their own ("cpu/event=0x3c/"): every one is tried.
 Result<EventPair> find_pair(std::string_view ratio, const Snapshot& snapshot) {
   std::optional<Error> failure;

@@ -39,6 +39,9 @@ std::span<const NamedRatio> named_ratios();
 // up: their names may contain slashes.
 Result<std::string> parse_ratio(std::string_view text);
 
+// kInvalid, with the field "ratio", where more of it is worse, as of "cycles/instructions". Of a text that parse_ratio() gave.
+Status check_more_is_better(std::string_view ratio);
+
 // What a ratio's values are in: "bytes" per object, "ns" per contention; where the denominator does not count things, "cycles/instructions".
 std::string ratio_unit(const store::EventEntry& numerator, const store::EventEntry& denominator);
 

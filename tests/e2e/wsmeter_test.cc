@@ -280,6 +280,7 @@ TEST_F(Wsmeter, ADefinitionThatIsNoneIsNotWritten) {
   EXPECT_THAT(refused_with({"--control", "platform=old", "--test", "job=\xff"}), HasSubstr("none.toml"));
   EXPECT_THAT(refused_with(with({"--since", "soon"})), HasSubstr("\"soon\" is not a time"));
   EXPECT_THAT(refused_with(with({"--ratio", "speed"})), HasSubstr("speed"));
+  EXPECT_THAT(refused_with(with({"--ratio", "cpi"})), HasSubstr("more is worse"));
   EXPECT_THAT(refused_with(with({"--margin", "nan"})), HasSubstr("\"nan\" is not a share"));
   EXPECT_THAT(refused({"experiment", "define", std::string(300, 'x'), "--feature", "x", "--control",
                        "platform=old", "--test", "platform=new"}),

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "query/snapshot/event_pair.h"
 #include "query/views/ratio.h"
 
 namespace plimsoll::query {
@@ -23,6 +24,14 @@ Parameter arm_parameter(std::string_view name, Selection& arm) {
           }};
 }
 
+// Verdicts call more of it better.
+Parameter performance_parameter(std::string& ratio) {
+  return {"ratio", [&ratio, read = ratio_parameter(ratio).read](const std::string& text) -> Status {
+            auto done = read(text);
+            return done ? check_more_is_better(ratio) : done;
+          }};
+}
+
 struct ReadExperiment {
   AskedExperiment asked;
   Selection both;
@@ -32,7 +41,7 @@ struct ReadExperiment {
   std::vector<Parameter> parameters(int64_t now_ns) {
     std::vector<Parameter> known = filter_parameters(now_ns, both);
     known.push_back(arm_parameter("control", asked.control));
-    known.push_back(ratio_parameter(asked.ratio));
+    known.push_back(performance_parameter(asked.ratio));
     known.push_back(share_parameter("margin", asked.goal.margin));
     known.push_back(share_parameter("detect", asked.goal.detect));
     known.push_back(share_parameter("power", asked.goal.power));

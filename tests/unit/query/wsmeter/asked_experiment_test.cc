@@ -130,5 +130,21 @@ TEST_F(AskedExperimentTest, RefusesWhatIsNoExperiment) {
   EXPECT_EQ(refusal({{"control", "a"}, {"test", "job=a"}}), "control");
 }
 
+TEST_F(AskedExperimentTest, RefusesRatiosOfWhichMoreIsWorse) {
+  for (const std::string cost : {"cpi", "exact-cpi", "cycles/instructions", "energy-pkg/instructions"}) {
+    const auto asked = parse_experiment(arms({{"ratio", cost}}), kNowNs);
+    const auto planned = parse_experiment_plan({{"control", "job=a"}, {"ratio", cost}}, kNowNs);
+    for (const auto* refused : {&asked, &planned}) {
+      ASSERT_FALSE(*refused) << cost;
+      EXPECT_EQ(refused->error().code, ErrorCode::kInvalid);
+      EXPECT_EQ(refused->error().field, "ratio");
+      EXPECT_THAT(refused->error().message, HasSubstr("more is worse"));
+    }
+  }
+  for (const std::string performance : {"ipc", "exact-ipc", "instructions/cycles"}) {
+    EXPECT_TRUE(parse_experiment(arms({{"ratio", performance}}), kNowNs)) << performance;
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::query
