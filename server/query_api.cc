@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "base/deadline.h"
 #include "base/memory_budget.h"
@@ -15,6 +14,7 @@
 #include "query/registry/registry_document.h"
 #include "query/registry/view.h"
 #include "server/server_sources.h"
+#include "server/withheld.h"
 
 namespace plimsoll::server {
 namespace {
@@ -34,24 +34,6 @@ http::Threads threads_for(query::Effort effort) {
       return http::Threads::kBackground;
   }
   return http::Threads::kLong;
-}
-
-// Why symbols are missing says which paths the server looked at and what it found there. A profile may name any path, so that its
-// sender, with a token of role read, would learn which files the server has.
-void withhold_reasons(query::Answer& answer) {
-  std::visit(
-      [](auto& given) {
-        if constexpr (requires { given.coverage.unsymbolized_by; }) {
-          for (query::UnsymbolizedBinary& binary : given.coverage.unsymbolized_by) {
-            if (!binary.reason.empty()) {
-              binary.reason =
-                  "the server has no complete symbols of this build; the reason requires a token of role "
-                  "admin";
-            }
-          }
-        }
-      },
-      answer);
 }
 
 // Within the limits of time, and as long as its client is there.
@@ -95,11 +77,16 @@ http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sou
     }
     auto answer = answer_of(view, request, limits, *sources);
     sources->answered(view, monotonic_now_ns() - start_ns);
+    const bool only_reads = !http::permits(request.caller.role, http::Right::kOrder);
     if (!answer) {
+      if (only_reads) {
+        withhold_paths(sources->data_dir(), answer.error());
+      }
       return http::error_response(answer.error());
     }
-    if (!http::permits(request.caller.role, http::Right::kOrder)) {
+    if (only_reads) {
       withhold_reasons(*answer);
+      withhold_paths(view, sources->data_dir(), *answer);
     }
     http::Response response;
     response.content_type = query::content_type_of(view.answer_kind);

@@ -2,10 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <set>
 
 #include "query/table/table.h"
 #include "server/query_api.h"
+#include "tests/unit/query/fleet_fixture.h"
 #include "tests/unit/symbolizer/binding_fixture.h"
 
 namespace plimsoll::symbolizer {
@@ -71,6 +74,65 @@ TEST_F(ReasonsOverHttp, AreTheSameWhateverLiesAtThePath) {
       EXPECT_THAT(reasons, ::testing::ElementsAre(HasSubstr("no complete symbols of this build")));
     }
   }
+}
+
+// A fleet of which the second block is damaged, on a server whose work has failed.
+class PathsOverHttp : public ::testing::Test {
+ protected:
+  PathsOverHttp() {
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      fleet_.add({.seed = seed, .stacks = "main 1\n"});
+    }
+    std::ofstream(fleet_.path() + "/blocks/000002/catalogue.db", std::ios::binary) << "torn";
+  }
+
+  query::RunningServer running() const {
+    query::RunningServer server;
+    server.work.push_back(
+        {.name = "symbols",
+         .failing_since_ns = 1,
+         .last_error_ns = 2,
+         .last_error = "opening " + fleet_.path() + "/symbols/ab (\"/srv/keys/one\": denied)"});
+    return server;
+  }
+
+  std::string answer(const http::Route& route, http::Role role, http::Fields query = {}) const {
+    http::Request request;
+    request.path = route.path;
+    request.caller.role = role;
+    request.query = std::move(query);
+    return route.handle(request).body;
+  }
+
+  const http::Route& route(const std::string& view) const {
+    return *std::ranges::find(routes_, "/api/v1/" + view, &http::Route::path);
+  }
+
+  query::Fleet fleet_{{.max_profiles = 1}};
+  query::SnapshotCache snapshots_{fleet_.path()};
+  std::vector<http::Route> routes_ =
+      server::query_routes(snapshots_, {.write_audit_log = [] { return Status(); },
+                                        .running_server = [this] { return running(); },
+                                        .answered = [](std::string_view, int64_t) {}});
+};
+
+TEST_F(PathsOverHttp, AreToldToThoseWhoMayGiveOrdersAlone) {
+  for (const http::Route& asked : routes_) {
+    SCOPED_TRACE(asked.path);
+    EXPECT_THAT(answer(asked, http::Role::kRead), Not(HasSubstr(fleet_.path())));
+    EXPECT_THAT(answer(asked, http::Role::kRead), Not(HasSubstr("/srv/keys")));
+  }
+  for (const auto role : {http::Role::kAdmin, http::Role::kUnasked}) {
+    EXPECT_THAT(answer(route("store"), role), HasSubstr(fleet_.path() + "/blocks/000002/catalogue.db"));
+    EXPECT_THAT(answer(route("status"), role, {{"by", "work"}}), HasSubstr("/srv/keys/one"));
+  }
+}
+
+TEST_F(PathsOverHttp, ReadersLearnWhichFileOfTheStoreIsDamaged) {
+  EXPECT_THAT(answer(route("store"), http::Role::kRead), HasSubstr(" blocks/000002/catalogue.db"));
+  EXPECT_THAT(answer(route("top"), http::Role::kRead), HasSubstr(" blocks/000002/catalogue.db"));
+  EXPECT_THAT(answer(route("status"), http::Role::kRead, {{"by", "work"}}),
+              HasSubstr("opening symbols/ab (\\\"[path]\\\": denied)"));
 }
 
 }  // namespace

@@ -1,0 +1,25 @@
+// What answers over HTTP keep from those with a token of role read.
+//
+// Pure: no I/O; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "query/registry/view.h"
+
+namespace plimsoll::server {
+
+// Why symbols are missing says which paths the server looked at and what it found there. A profile may name any path, so that its
+// sender, with a token of role read, would learn which files the server has.
+void withhold_reasons(query::Answer& answer);
+
+// Errors and damage name files: those of the data directory become relative to it in notes and in what `store` and `status` say, and
+// other absolute paths in these two "[path]". Rows of other views are of the fleet, whose paths stay.
+void withhold_paths(const query::View& view, std::string_view data_dir, query::Answer& answer);
+
+// The same in the message and the hint of an error.
+void withhold_paths(std::string_view data_dir, Error& error);
+
+}  // namespace plimsoll::server
