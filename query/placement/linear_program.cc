@@ -1,8 +1,11 @@
 #include "query/placement/linear_program.h"
 
+#include <ClpEventHandler.hpp>
 #include <ClpSimplex.hpp>
 #include <ClpSolve.hpp>
 #include <CoinError.hpp>
+
+#include "base/stop_scope.h"
 
 namespace plimsoll::query {
 namespace {
@@ -11,6 +14,22 @@ constexpr double kTolerance = 1e-9;
 // What ClpSimplex::status() says.
 constexpr int kOptimal = 0;
 constexpr int kInfeasible = 1;
+
+// Asks check_stop() as Clp goes. Clp keeps copies of it, also in the smaller program that its presolve makes, and takes no error from
+// it: solve() asks again.
+class StopsClp : public ClpEventHandler {
+ public:
+  ClpEventHandler* clone() const override { return new StopsClp(*this); }
+
+  int event(Event which) override {
+    const bool is_step = which == endOfIteration || which == endOfFactorization;
+    return is_step && !check_stop() ? kStop : kGoOn;
+  }
+
+ private:
+  static constexpr int kGoOn = -1;
+  static constexpr int kStop = 0;
+};
 
 void load(const LinearProgram& program, ClpSimplex& simplex) {
   const std::vector<double>& costs = program.first_costs.empty() ? program.costs : program.first_costs;
@@ -23,10 +42,12 @@ void load(const LinearProgram& program, ClpSimplex& simplex) {
 }
 
 void optimize(ClpSimplex& simplex) {
+  const StopsClp stops;
+  simplex.passInEventHandler(&stops);
   ClpSolve how;
   how.setSolveType(ClpSolve::useDual);
   simplex.initialSolve(how);
-  if (simplex.status() != kOptimal && simplex.status() != kInfeasible) {
+  if (simplex.status() != kOptimal && simplex.status() != kInfeasible && check_stop()) {
     how.setPresolveType(ClpSolve::presolveOff);
     simplex.initialSolve(how);
   }
@@ -68,6 +89,9 @@ Result<std::optional<LinearSolution>> solve(const LinearProgram& program) {
     load(program, simplex);
     optimize(simplex);
     go_on(program, simplex);
+    if (const auto goes_on = check_stop(); !goes_on) {
+      return propagate(goes_on);
+    }
     if (simplex.status() == kOptimal) {
       return solution_of(simplex);
     }

@@ -42,7 +42,7 @@ struct LinearSolution {
 };
 
 // Nothing: no values fulfil all rows. Bounds of rows and signs of prices hold to 1e-9, so that rows and costs are to be scaled to about 1.
-// kUnsupported where Clp gives up. Takes 1 s for 200,000 columns of two entries in 10,020 rows: by the dual simplex method, behind Clp's presolve;
+// kUnsupported where Clp gives up; ends early, with that error, where check_stop() fails. Takes 1 s for 200,000 columns of two entries in 10,020 rows: by the dual simplex method, behind Clp's presolve;
 // the primal one takes ten times as long.
 Result<std::optional<LinearSolution>> solve(const LinearProgram& program);
 

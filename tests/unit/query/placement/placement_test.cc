@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "base/stop_scope.h"
 #include "query/placement/linear_program.h"
 #include "tests/unit/query/placement/all_bases.h"
 
@@ -203,6 +204,28 @@ TEST(LinearProgram, OfWhichNothingIsAskedIsSolved) {
   ASSERT_TRUE(solution && *solution);
   EXPECT_THAT((*solution)->values, ElementsAre(DoubleNear(2, 1e-9)));
   EXPECT_THAT((*solution)->prices, ElementsAre(DoubleNear(3, 1e-9)));
+}
+
+TEST(LinearProgram, EndsWhereItsClientHasGone) {
+  PlacementProblem problem{
+      .loads = std::vector<double>(500, 1.0), .capacities = std::vector<double>(8, 100), .pairs = {}};
+  for (uint32_t job = 0; job < problem.loads.size(); ++job) {
+    for (uint32_t platform = 0; platform < problem.capacities.size(); ++platform) {
+      const uint32_t mixed = (job * 37 + platform * 101) % 97;
+      problem.pairs.push_back({.job = job, .platform = platform, .cost = 1 + mixed / 97.0});
+    }
+  }
+  ASSERT_TRUE(place_jobs(problem));
+  int looks = 0;
+  const StopCheck goes_soon = [&looks]() -> Status {
+    return ++looks < 10 ? Status() : fail(ErrorCode::kUnavailable, "its client is gone");
+  };
+  const StopScope scope(goes_soon);
+  const auto given_up = place_jobs(problem);
+  ASSERT_FALSE(given_up);
+  EXPECT_EQ(given_up.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(given_up.error().message, HasSubstr("its client is gone"));
+  EXPECT_LT(looks, 15) << "it goes on for long";
 }
 
 }  // namespace
