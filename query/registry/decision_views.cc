@@ -1,5 +1,7 @@
 #include "query/registry/decision_views.h"
 
+#include <algorithm>
+
 #include "query/placement/measured/measured_placement.h"
 #include "query/registry/answers.h"
 #include "query/registry/common_parameters.h"
@@ -65,6 +67,13 @@ given. `plimsoll assign` plans with tables of capacities, costs and loads (docs/
   };
 }
 
+// An end that moves with the clock is refused.
+std::vector<ParameterSpec> experiment_filter_specs() {
+  std::vector<ParameterSpec> specs = filter_specs();
+  std::ranges::find(specs, "until", &ParameterSpec::name)->help = "End of the time range: RFC 3339, no age";
+  return specs;
+}
+
 std::vector<ParameterSpec> arm_specs(bool has_test) {
   std::vector<ParameterSpec> specs{
       {"control", ValueKind::kPredicate, "Filter of the arm without the feature", "", true}};
@@ -103,7 +112,7 @@ Result<Answer> ask_before(const Question& question, ViewSources& sources) {
 }
 
 std::vector<ParameterSpec> plan_specs() {
-  return joined({filter_specs(),
+  return joined({experiment_filter_specs(),
                  arm_specs(false),
                  goal_specs(),
                  {{"history", ValueKind::kDuration,
@@ -156,7 +165,7 @@ View experiment_progress_view() {
       .taken_by = "experiment",
       .summary = "Show how much of an experiment's plan was observed, without its result",
       .details = kExperimentDetails,
-      .parameters = joined({filter_specs(), arm_specs(true), goal_specs()}),
+      .parameters = joined({experiment_filter_specs(), arm_specs(true), goal_specs()}),
       .columns = {{"job", "", "Job, the largest weight first", kAlwaysShown},
                   {"weight", "share", "Weight in the metric: share of the CPU quotas"},
                   {"control", "instances", "Instances of the control arm that were observed"},
@@ -176,7 +185,7 @@ View experiment_result_view() {
           R"(Refused as long as the experiment runs: it has ended when all wanted instances were observed, or when the time given as
 until has passed. Stopping early, when the result looks good, finds changes that do not exist.
 )",
-      .parameters = joined({filter_specs(), arm_specs(true), goal_specs()}),
+      .parameters = joined({experiment_filter_specs(), arm_specs(true), goal_specs()}),
       .columns = {{"job", "", "(all): the metric; then jobs, the largest weight first", kAlwaysShown},
                   {"weight", "share", "Weight in the metric: share of the CPU quotas"},
                   {"change", "share", "Change of the performance from control to test", kAlwaysShown},

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "query/snapshot/event_pair.h"
 #include "query/views/ratio.h"
 
@@ -32,6 +33,19 @@ Parameter performance_parameter(std::string& ratio) {
           }};
 }
 
+// An end that moves with the clock has passed at every look, and would show the effect of a test that runs.
+Parameter fixed_end_parameter(int64_t now_ns, Selection& selection) {
+  const Parameter until = until_parameter(now_ns, selection);
+  return {until.name, [now_ns, read = until.read](const std::string& text) -> Status {
+            const auto end_ns = parse_time_ns(text, now_ns);
+            if (end_ns && end_ns != parse_time_ns(text, now_ns - kNsPerHour)) {
+              return invalid_parameter(
+                  "until", text, "a time such as 2026-11-24T12:00:00Z, which does not move with the clock");
+            }
+            return read(text);
+          }};
+}
+
 struct ReadExperiment {
   AskedExperiment asked;
   Selection both;
@@ -40,6 +54,7 @@ struct ReadExperiment {
 
   std::vector<Parameter> parameters(int64_t now_ns) {
     std::vector<Parameter> known = filter_parameters(now_ns, both);
+    *std::ranges::find(known, "until", &Parameter::name) = fixed_end_parameter(now_ns, both);
     known.push_back(arm_parameter("control", asked.control));
     known.push_back(performance_parameter(asked.ratio));
     known.push_back(share_parameter("margin", asked.goal.margin));

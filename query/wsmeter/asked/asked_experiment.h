@@ -27,8 +27,8 @@ struct AskedExperiment {
 };
 
 // Parameters: those of a selection but for event; control, test (filters of one arm, which may be repeated), ratio, margin, detect, power,
-// min_instances. kInvalid where an arm has no filter, or both have the same, or where more
-// of the ratio is worse.
+// min_instances. kInvalid where an arm has no filter, or both have the same, where more of
+// the ratio is worse, and where `until` is relative to now.
 Result<AskedExperiment> parse_experiment(const Parameters& parameters, int64_t now_ns);
 
 // The same without a test, planned by what the control did in `history` (7 days) before since, or before now where there is no since.

@@ -146,5 +146,15 @@ TEST_F(AskedExperimentTest, RefusesRatiosOfWhichMoreIsWorse) {
   }
 }
 
+TEST_F(AskedExperimentTest, RefusesAnEndThatMovesWithTheClock) {
+  for (const std::string moving : {"1s", "-1s", "now", "0s"}) {
+    const auto asked = parse_experiment(arms({{"until", moving}}), kNowNs);
+    ASSERT_FALSE(asked) << moving;
+    EXPECT_EQ(asked.error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(asked.error().field, "until");
+  }
+  EXPECT_TRUE(parse_experiment(arms({{"until", format_time(kNowNs)}}), kNowNs));
+}
+
 }  // namespace
 }  // namespace plimsoll::query
