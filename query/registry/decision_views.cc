@@ -136,7 +136,8 @@ View experiment_plan_view() {
                   {"weight", "share", "Weight in the metric: share of the CPU quotas"},
                   {"control", "instances", "Instances of the control arm that were observed"},
                   {"observe", "instances", "Instances of the test arm to observe", kAlwaysShown},
-                  {"cost", "cost", "The CPU quota of these"},
+                  {"cost", "{cost}",
+                   "CPU quota of these, in CPUs; where no quotas are reported their load, in \"load\""},
                   {"top_coverage", "share", "What this job and those above it have of all CPU quotas"}},
       .answer = ask_before<asked_experiment_plan>,
   };
@@ -153,7 +154,8 @@ View experiment_curve_view() {
       .columns = {{"aim", "share", "Margin, or change to detect, that is planned for", kAlwaysShown},
                   {"margin", "share", "Margin of the metric then"},
                   {"instances", "instances", "Instances of the test arm", kAlwaysShown},
-                  {"cost", "cost", "The CPU quota of these"}},
+                  {"cost", "{cost}",
+                   "CPU quota of these, in CPUs; where no quotas are reported their load, in \"load\""}},
       .answer = ask_before<asked_experiment_curve>,
   };
 }

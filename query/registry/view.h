@@ -71,7 +71,8 @@ std::string help_of(const ParameterSpec& parameter);
 struct ColumnSpec {
   std::string
       name;  // "{dimension}" stands for a column of each dimension asked for, "{event}" for an event's name
-  std::string unit;  // as Table has it; "{unit}": the event's, "{ratio}": the ratio's; empty: text
+  std::string
+      unit;  // as Table has it; "{unit}": the event's, "{ratio}": the ratio's, "{cost}": CPUs or load; empty: text
   std::string meaning;
   ColumnPriority priority =
       kUsualPriority;  // 0: what the view is about; more: left out earlier on a narrow terminal

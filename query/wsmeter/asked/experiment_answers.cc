@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,6 +27,7 @@ Result<Arm> observe_arm(const AskedExperiment& asked, const Selection& selection
 struct Weights {
   std::vector<JobQuota> quotas;
   std::vector<std::string> notes;
+  std::string unit = "CPUs";
 };
 
 // Of what it did, where nothing says what it may do.
@@ -38,6 +40,7 @@ Weights weights_by_load(const Arm& control) {
     }
     weights.quotas.push_back({.job = job, .quota = load, .instances = std::nullopt, .cost = std::nullopt});
   }
+  weights.unit = "load";
   weights.notes.emplace_back("no CPU quotas reported: the weight of a job is what the control arm did of it");
   return weights;
 }
@@ -46,7 +49,7 @@ Result<Weights> weights_of(const AskedExperiment& asked, const Arm& control, con
   // Of live machines: of jobs that are gone, daemons report no quota any more.
   auto quotas = job_quotas_in(jobs({.limit = kAllRows, .now_ns = asked.now_ns}, fleet));
   if (quotas && !quotas->empty()) {
-    return Weights{.quotas = std::move(*quotas), .notes = {}};
+    return Weights{.quotas = std::move(*quotas), .notes = {}, .unit = "CPUs"};
   }
   const bool has_none = quotas.has_value() || quotas.error().code == ErrorCode::kInvalid;
   return has_none ? Result<Weights>(weights_by_load(control)) : propagate(quotas);
@@ -168,6 +171,7 @@ Result<Table> of_control(const AskedExperiment& asked, const Snapshot& snapshot,
   if (!table) {
     return propagate(table);
   }
+  std::ranges::replace(table->columns | std::views::transform(&TableColumn::unit), "cost", weights->unit);
   table->notes.insert(table->notes.end(), weights->notes.begin(), weights->notes.end());
   table->coverage = coverage_of(*control, *control);
   return table;

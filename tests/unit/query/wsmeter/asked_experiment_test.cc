@@ -69,6 +69,7 @@ TEST_F(AskedExperimentTest, IsPlannedByWhatTheControlDidBefore) {
   ASSERT_TRUE(plan) << plan.error().text();
   EXPECT_THAT(to_csv(*plan), HasSubstr("web,1,12,")) << "twelve instances were without it then";
   EXPECT_THAT(plan->notes, Contains(StartsWith("no CPU quotas reported")));
+  EXPECT_EQ(plan->columns[column_of(*plan, "cost")].unit, "load");
 }
 
 TEST_F(AskedExperimentTest, NarrowerMarginsCostMore) {
