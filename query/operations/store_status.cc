@@ -114,8 +114,9 @@ std::vector<LimitedPart> limited_parts(const store::StoreAccount& account,
       account.block_bytes + account.archive_bytes + account.symbol_bytes + account.other_bytes;
   return {{"rows", account.block_bytes, limits.rows_max_bytes, account.block_bytes_a_day,
            limits.rows_max_age_ns, "retention.rows_max_bytes", "the oldest block is dropped"},
-          {"full rows", account.full_bytes, limits.full_max_bytes, account.block_bytes_a_day,
-           limits.full_max_age_ns, "retention.full_max_bytes",
+          // Nothing is rolled up by size where nothing is by age.
+          {"full rows", account.full_bytes, limits.full_max_age_ns == 0 ? 0 : limits.full_max_bytes,
+           account.block_bytes_a_day, limits.full_max_age_ns, "retention.full_max_bytes",
            limits.full_max_age_ns == 0 ? "never rolled up (retention.full_max_age is 0)"
                                        : "the oldest block is rolled up: no threads and instances"},
           {"raw profiles", account.archive_bytes, limits.raw_max_bytes, account.archive_bytes_a_day,

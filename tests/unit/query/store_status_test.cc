@@ -70,6 +70,13 @@ TEST(StoreStatus, ByLimitSaysHowMuchIsUsedAndForHowLongItLasts) {
       "and uploads wait\"\n");
 }
 
+TEST(StoreStatus, ALimitThatIsNotAppliedIsNone) {
+  store::RetentionLimits never = limits();
+  never.full_max_age_ns = 0;
+  EXPECT_THAT(csv(store_status({.by_limit = true}, account(), never)),
+              HasSubstr("full rows,4000,,,200,,,retention.full_max_bytes,never rolled up"));
+}
+
 TEST(StoreStatus, TakesOneParameter) {
   EXPECT_TRUE(parse_store_status({{"by", "limit"}}, 0)->by_limit);
   EXPECT_FALSE(parse_store_status({}, 0)->by_limit);
