@@ -328,7 +328,8 @@ constexpr std::array kViews{"top",
                             "experiment/result",
                             "leaks",
                             "status",
-                            "store"};
+                            "store",
+                            "values"};
 constexpr std::array kOrders{"collection/stop", "collection/resume", "collection/measure", "machines/revoke",
                              "machines/readmit"};
 constexpr std::array kParameters{"event",
@@ -387,7 +388,17 @@ constexpr std::array kParameters{"event",
                                  "room",
                                  "min_instances",
                                  "max_unknown_cost",
-                                 "only"};
+                                 "only",
+                                 "form",
+                                 "candidates",
+                                 "period",
+                                 "rate",
+                                 "max_machines",
+                                 "match",
+                                 "all",
+                                 "draw",
+                                 "compare_event",
+                                 "max_share"};
 constexpr std::array kValues{"cycles",
                              "cpu-clock",
                              "page-faults",
