@@ -141,7 +141,8 @@ std::vector<Key> scrape_keys(DaemonConfig& config) {
        "endpoints. Default: none.",
        &config.scrape_announcements},
       {"scrape.announced_kinds",
-       "Kinds of announced profiles that are scraped, of: heap, allocs, growth, contention (by who waited for "
+       "Kinds of announced profiles that are scraped, of: heap, allocs, growth, contention (by who waited "
+       "for "
        "a lock) or mutex (by\nwho held it), block, profile, wall. The last two interrupt the program for 5 "
        "seconds of each interval.",
        &config.scrape_announced_kinds},
