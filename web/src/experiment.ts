@@ -131,6 +131,21 @@ export function progressOf(rows: readonly Row[]): Progress {
   return { there, wanted, isComplete: wanted > 0 && there === wanted };
 }
 
+// Notes of an experiment's view: its own sentence, and all others, such as those of data that is missing, which may stand before it.
+export function notesOf(
+  notes: readonly string[],
+  kind: keyof typeof SENTENCES,
+): { sentence: string; others: string[] } {
+  const at = notes.findIndex((note) => SENTENCES[kind].test(note));
+  return { sentence: notes[at] ?? "", others: notes.filter((_, i) => i !== at) };
+}
+
+const SENTENCES = {
+  plan: /^\d+ instances of the test, which cost /,
+  progress: /^\d+ of \d+ instances of the test /,
+  result: /^(better|worse|cannot tell): the metric changes by /,
+} as const;
+
 // Experiments that this browser has shown, the newest first.
 export interface Remembered {
   name: string;

@@ -4,6 +4,7 @@ import { parseAddress, formatAddress } from "../src/address.ts";
 import { comparedRows, platformIn } from "../src/compared.ts";
 import {
   experimentFile,
+  notesOf,
   parseExperimentFile,
   parseRemembered,
   progressOf,
@@ -178,6 +179,19 @@ test("an experiment runs until its time is over, or all that is wanted was obser
     { there: 6, wanted: 10, isComplete: false },
   );
   assert.equal(progressOf([]).isComplete, false);
+});
+
+test("a warning before an experiment's own sentence is no sentence, and is kept", () => {
+  const warning = "missing from this answer, whose values are too low: 12:00 to 12:30";
+  for (const [kind, sentence] of [
+    ["plan", "12 instances of the test, which cost 48, so that the margin is 1 %"],
+    ["progress", "3 of 12 instances of the test (25 %), so that the margin is 1 %"],
+    ["result", "better: the metric changes by +2.5 % \u00b10.4 %"],
+    ["result", "cannot tell: the metric changes by +0 % \u00b10.4 %"],
+  ] as const) {
+    assert.deepEqual(notesOf([warning, sentence, "3 jobs"], kind), { sentence, others: [warning, "3 jobs"] });
+    assert.deepEqual(notesOf([warning], kind), { sentence: "", others: [warning] });
+  }
 });
 
 test("experiments of this browser: the newest first, each once, and nothing that is no address of this page", () => {

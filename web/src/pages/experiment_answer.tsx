@@ -2,7 +2,7 @@
 import type { Row, Table } from "../api.ts";
 import { viewNamed } from "../api.ts";
 import { questionOf, withParameters } from "../address.ts";
-import { progressOf, stateOf } from "../experiment.ts";
+import { notesOf, progressOf, stateOf } from "../experiment.ts";
 import { change, clipped, margin, plural, share } from "../format.ts";
 import { useAnswer } from "../hooks.ts";
 import { scaleOf, toneOf } from "../intervals.ts";
@@ -74,7 +74,7 @@ function Progress({ table, isRunning }: { table: Table; isRunning: boolean }) {
           </p>
         </div>
       </div>
-      <Notes notes={table.notes.slice(1)} />
+      <Notes notes={notesOf(table.notes, "progress").others} />
       <div class="table-scroll" tabIndex={0} role="region" aria-label="Instances by job">
         <table class="jobs-observed">
           <caption class="unseen">Instances observed by job</caption>
@@ -200,7 +200,7 @@ function Result() {
                   </div>
                 </div>
               </div>
-              <Notes notes={table.notes.slice(1)} />
+              <Notes notes={notesOf(table.notes, "result").others} />
               <h3 class="of-list">Job by job</h3>
               <Forest
                 caption="Change by job, with margins"
@@ -245,7 +245,7 @@ function Plan() {
       <Shown {...plan} placeholder={<div class="placeholder tall" />}>
         {(table) => (
           <>
-            <p class="plan-says">{clipped(table.notes[0] ?? "", 300)}</p>
+            <p class="plan-says">{clipped(notesOf(table.notes, "plan").sentence, 300)}</p>
             <div class="halves">
               <figure>
                 <figcaption>What a margin costs</figcaption>
@@ -258,7 +258,7 @@ function Plan() {
                 <TopCoverage table={table} />
               </figure>
             </div>
-            <Notes notes={table.notes.slice(1)} />
+            <Notes notes={notesOf(table.notes, "plan").others} />
             <DataTable
               caption="Instances to observe by job"
               columns={table.columns}
