@@ -105,6 +105,11 @@ test("the change against the time before is that of the view diff, with its verd
     assert.equal(await page.locator(".cost .changed .verdict").innerText(), row.self_verdict);
     const figure = await page.locator(".cost .changed .figure").innerText();
     assert.ok(figure.startsWith(`+${percent(row.self_share_change)}`), figure);
+    // Of times that it is not shown for, nothing of the last answer stays.
+    await page.getByRole("button", { name: "all", exact: true }).click();
+    await page.locator(".cost .changed").getByText("choose a time such as 1 hour").waitFor();
+    assert.equal(await page.locator(".cost .changed .figure").innerText(), "\u2013");
+    assert.equal(await page.locator(".cost .changed .verdict").count(), 0);
   }));
 
 test("a function is found by a part of its name, by keyboard alone", () =>

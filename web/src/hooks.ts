@@ -9,7 +9,7 @@ export function useAnswer<T>(
   view: string,
   question: Question | undefined,
   refresh_ms = 0,
-): { answer: Answer<T>; again: () => void; cancel: () => void } {
+): { answer: Answer<T>; isCurrent: boolean; again: () => void; cancel: () => void } {
   const key =
     question === undefined ? "" : `${view}?${new URLSearchParams(question.map(([n, v]) => [n, v]))}`;
   const newest = useRef<Question>([]);
@@ -25,7 +25,14 @@ export function useAnswer<T>(
     const timer = setInterval(() => asked.refresh(), refresh_ms);
     return () => clearInterval(timer);
   }, [key, seen, refresh_ms]);
-  return { answer: asked.answer.value, again: () => asked.ask(key, true), cancel: () => asked.cancel() };
+  const answer = asked.answer.value;
+  return {
+    answer,
+    // Whether the value is of this question: it stays while the next one is asked, and where that fails.
+    isCurrent: question !== undefined && answer.value !== undefined && answer.question === key,
+    again: () => asked.ask(key, true),
+    cancel: () => asked.cancel(),
+  };
 }
 
 // A value as it is now: what was rendered, or what a handler has set since. Two keys may come before the next rendering, and the

@@ -16,6 +16,7 @@ import { TimeRange } from "../parts/time_range.tsx";
 import { equals } from "../predicate.ts";
 import { csvOf } from "../share.ts";
 import { address, go, linkTo } from "../state.ts";
+import { secondsOf } from "../times.ts";
 import { Lines, Neighbours, Trend, Users } from "./function_parts.tsx";
 
 export function FunctionPage() {
@@ -216,12 +217,12 @@ function Cost({ row, unit, name }: { row: Row; unit: string; name: string }) {
 // Against the time of the same length before.
 function Changed({ name }: { name: string }) {
   const since = valueOf(address.value, "since");
-  const isAge = /^\d+[smhd]$/.test(since) && valueOf(address.value, "until") === "";
+  const isAge = secondsOf(since) !== undefined && valueOf(address.value, "until") === "";
   const question: Question | undefined = isAge
     ? [...selection(), ["earlier", since], ["limit", "1000"]]
     : undefined;
-  const { answer } = useAnswer<Table>("diff", question);
-  const row = answer.value?.rows.find((candidate) => candidate["function"] === name);
+  const { answer, isCurrent } = useAnswer<Table>("diff", question);
+  const row = isCurrent ? answer.value?.rows.find((candidate) => candidate["function"] === name) : undefined;
   const verdict = String(row?.["self_verdict"] ?? "");
   const by = row?.["self_share_change"];
   const half = row?.["self_share_change_margin"];
@@ -229,7 +230,7 @@ function Changed({ name }: { name: string }) {
     ? "choose a time such as 1 hour to compare with the one before"
     : answer.state === "failed"
       ? (answer.error?.message ?? "")
-      : answer.value === undefined
+      : !isCurrent
         ? "comparing\u2026"
         : row === undefined
           ? "too small to be compared"
