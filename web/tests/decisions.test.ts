@@ -212,6 +212,17 @@ test("times so much earlier", () => {
   assert.equal(earlierBy("2026-11-24T12:00:00Z", "2h"), "2026-11-24T10:00:00Z");
   assert.equal(earlierBy("soon", "1h"), undefined);
   assert.equal(timeOf("15min", 1_000_000), 100_000);
+  assert.equal(earlierBy("now", "1h"), "1h");
+  assert.equal(earlierBy("-1h", "3600"), "7200s");
+  assert.equal(earlierBy("1h", ".5h"), "5400s");
+  assert.equal(earlierBy("", "3600"), "3600s");
+  assert.equal(earlierBy("3600", "1h"), undefined, "a time needs a unit, as it does in the API");
+  assert.equal(timeOf("now", 1_000_000), 1_000_000);
+  assert.equal(timeOf("-100s", 1_000_000), 900_000);
+  assert.equal(timeOf("500ms", 1_000_000), 999_500);
+  assert.equal(timeOf("2026-11-24 12:00:00+01:00", 0), Date.parse("2026-11-24T11:00:00Z"));
+  for (const wrong of ["", "5", "1y", "1H", "24 Nov 2026", "2026-11-24"])
+    assert.equal(timeOf(wrong, 1_000_000), undefined, wrong);
 });
 
 const COLUMNS = [
