@@ -115,7 +115,13 @@ test("hardware: by keyboard to another platform, and back", () =>
 test("hardware: where there is nothing to compare, the page says what is missing", () =>
   within("?page=hardware&since=4h&until=3h", { expectErrors: true }, async (page) => {
     await page.waitForSelector(".message");
-    assert.match(await page.locator("main").innerText(), /platform|samples|profiles/);
+    const { error } = await (await fetch(`${server}/api/v1/coverage?since=4h&until=3h&by=platform`)).json();
+    assert.equal(await page.locator(".message strong").innerText(), error.message);
+    assert.ok(await page.locator(".time-range").isVisible());
+    assert.ok(await page.getByLabel("Compare with").isVisible());
+    await page.getByRole("link", { name: "Show all times" }).click();
+    await page.waitForSelector(".answer .forest");
+    assert.equal(parametersOf(page).get("since"), null);
   }));
 
 test("placement: saving, moves and the picture have the API's numbers", () =>

@@ -26,6 +26,15 @@ export function comparedRows(rows: readonly Row[]): ComparedRows {
   };
 }
 
+// How many jobs are compared, as a note says it: no more rows than were asked for are in the table.
+export function jobsCompared(notes: readonly string[]): { compared: number; all: number } | undefined {
+  for (const note of notes) {
+    const match = /^compared (\d+) of (\d+) jobs/.exec(note);
+    if (match !== null) return { compared: Number(match[1]), all: Number(match[2]) };
+  }
+  return undefined;
+}
+
 // Of filters that choose one platform.
 export function platformIn(filters: readonly string[]): string | undefined {
   for (const filter of filters) {

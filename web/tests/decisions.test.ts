@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseAddress, formatAddress } from "../src/address.ts";
-import { comparedRows, platformIn } from "../src/compared.ts";
+import { comparedRows, jobsCompared, platformIn } from "../src/compared.ts";
 import {
   experimentFile,
   notesOf,
@@ -67,6 +67,9 @@ test("rows of a comparison: the mean, the mix, jobs, and those left out with the
   assert.equal(actual, rows[1]);
   assert.deepEqual(compared, [rows[2]]);
   assert.deepEqual(leftOut, [rows[3]]);
+  const note = "compared 250 of 300 jobs, with 98.2 % of the weight";
+  assert.deepEqual(jobsCompared(["no label", note]), { compared: 250, all: 300 });
+  assert.equal(jobsCompared([]), undefined);
   assert.equal(platformIn(["job=a", "platform=AMD Zen 2"]), "AMD Zen 2");
   assert.equal(platformIn(["platform!=x", "platform in a,b"]), undefined);
 });

@@ -17,7 +17,7 @@ import { CoverageLine, Notes, Shown } from "../parts/status.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { TextField } from "../parts/text_field.tsx";
 import { TimeRange } from "../parts/time_range.tsx";
-import { comparedRows, platformIn } from "../compared.ts";
+import { comparedRows, jobsCompared, platformIn } from "../compared.ts";
 import { Power } from "./hardware_power.tsx";
 import "../styles/decisions.css";
 
@@ -37,52 +37,88 @@ export function Hardware() {
   return (
     <>
       <h1 class="unseen">Hardware</h1>
+      <Question view={view} names={platformsOf(asked.answer.value)} />
       <Shown {...asked} placeholder={<div class="placeholder tall" />}>
         {(table) => <Compared view={view} platforms={table} coverage={coverage} />}
       </Shown>
+      {asked.answer.state === "failed" ? (
+        <p class="actions">
+          <WithoutTimes />
+          {valuesOf(address.value, "where").length === 0 ? null : (
+            <a {...linkTo(withParameters(address.value, { where: [] }))}>Remove the filters</a>
+          )}
+        </p>
+      ) : null}
     </>
   );
 }
 
-// Of the ratio's second event, as only machines that count it can be compared.
+function WithoutTimes() {
+  return (
+    <a {...linkTo(withParameters(address.value, { since: undefined, until: undefined }))}>Show all times</a>
+  );
+}
+
+function platformsOf(table: Table | undefined): string[] {
+  return (table?.rows ?? [])
+    .map((row) => String(row["platform"] ?? ""))
+    .filter((name) => name !== "" && name !== "unknown");
+}
+
+// Today's platform and the one to compare it with: those of the address, else the first two.
+function sidesOf(names: readonly string[]): { base: string; fresh: string } {
+  const base = platformIn(valuesOf(address.value, "base_where")) ?? names[0] ?? "";
+  return {
+    base,
+    fresh: platformIn(valuesOf(address.value, "new_where")) ?? names.find((name) => name !== base) ?? "",
+  };
+}
+
+function choose(names: readonly string[], changes: { base?: string; fresh?: string }): void {
+  const { base, fresh } = { ...sidesOf(names), ...changes };
+  go(
+    withParameters(address.value, {
+      base_where: sideWith("base_where", base),
+      new_where: sideWith("new_where", fresh),
+    }),
+  );
+}
+
+function Question({ view, names }: { view: ViewSpec; names: readonly string[] }) {
+  const { base, fresh } = sidesOf(names);
+  return (
+    <section class="question" aria-label="Question">
+      <div class="row">
+        <TimeRange />
+        <PlatformPicker
+          label="Today's platform"
+          names={names}
+          value={base}
+          onPick={(one) => choose(names, { base: one })}
+        />
+        <PlatformPicker
+          label="Compare with"
+          names={names}
+          value={fresh}
+          onPick={(one) => choose(names, { fresh: one })}
+        />
+        <TextField parameter={view.parameters.find(({ name }) => name === "ratio")} label="Performance" />
+      </div>
+      <Filters view={view} without={["base_where", "new_where"]} />
+    </section>
+  );
+}
+
+// Of the usual event: whether machines of a platform count those of the ratio, the answer says.
 function coverageQuestion(view: ViewSpec): [string, string][] {
   return questionOf(address.value, view.parameters, { by: "platform", event: "", limit: "200" });
 }
 
 function Compared({ view, platforms, coverage }: { view: ViewSpec; platforms: Table; coverage: ViewSpec }) {
-  const names = platforms.rows
-    .map((row) => String(row["platform"] ?? ""))
-    .filter((name) => name !== "" && name !== "unknown");
-  const base = platformIn(valuesOf(address.value, "base_where")) ?? names[0] ?? "";
-  const fresh = platformIn(valuesOf(address.value, "new_where")) ?? names.find((name) => name !== base) ?? "";
-  const choose = (changes: { base?: string; fresh?: string }): void =>
-    go(
-      withParameters(address.value, {
-        base_where: sideWith("base_where", changes.base ?? base),
-        new_where: sideWith("new_where", changes.fresh ?? fresh),
-      }),
-    );
+  const names = platformsOf(platforms);
+  const { base, fresh } = sidesOf(names);
   return (
     <>
-      <section class="question" aria-label="Question">
-        <div class="row">
-          <TimeRange />
-          <PlatformPicker
-            label="Today's platform"
-            names={names}
-            value={base}
-            onPick={(one) => choose({ base: one })}
-          />
-          <PlatformPicker
-            label="Compare with"
-            names={names}
-            value={fresh}
-            onPick={(one) => choose({ fresh: one })}
-          />
-          <TextField parameter={view.parameters.find(({ name }) => name === "ratio")} label="Performance" />
-        </div>
-        <Filters view={view} without={["base_where", "new_where"]} />
-      </section>
       {base === "" || fresh === "" ? (
         <div class="message empty">
           <strong>
@@ -95,9 +131,7 @@ function Compared({ view, platforms, coverage }: { view: ViewSpec; platforms: Ta
             or start plimsolld on a machine of the other platform.
           </p>
           <p class="actions">
-            <a {...linkTo(withParameters(address.value, { since: undefined, until: undefined }))}>
-              Show all times
-            </a>
+            <WithoutTimes />
           </p>
         </div>
       ) : base === fresh ? (
@@ -114,7 +148,7 @@ function Compared({ view, platforms, coverage }: { view: ViewSpec; platforms: Ta
               base={base}
               fresh={fresh}
               others={names.filter((name) => name !== base).slice(0, MOST_PLATFORMS)}
-              onPick={(one) => choose({ fresh: one })}
+              onPick={(one) => choose(names, { fresh: one })}
             />
           ) : null}
           <div class="halves">
@@ -171,7 +205,7 @@ function ratioName(table: Table): string {
   return clipped(table.event, 80);
 }
 
-export function forestRowOf(row: Row, label: string, ratio: string): ForestRow {
+function forestRowOf(row: Row, label: string, ratio: string): ForestRow {
   const number = (name: string): number | undefined =>
     typeof row[name] === "number" ? (row[name] as number) : undefined;
   const verdict = String(row["verdict"] ?? "");
@@ -198,6 +232,8 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
         {(table) => {
           const { summary, actual, compared, leftOut } = comparedRows(table.rows);
           const ratio = table.event;
+          const counts = jobsCompared(table.notes);
+          const isCut = counts !== undefined && counts.all > compared.length + leftOut.length;
           const rows = compared.map((row) => forestRowOf(row, String(row["job"] ?? "") || "(none)", ratio));
           const total = summary === undefined ? undefined : forestRowOf(summary, "all jobs", ratio);
           const mixed = actual === undefined ? undefined : forestRowOf(actual, "all samples", ratio);
@@ -237,7 +273,8 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
                   <div class="verdict-text">
                     <p>
                       <span class={`verdict tone-${total.tone}`}>{clipped(total.verdict, 80)}</span>{" "}
-                      <b>{ratioName(table)}</b>, mean over {plural(compared.length, "job")} by{" "}
+                      <b>{ratioName(table)}</b>, mean over{" "}
+                      {counts === undefined ? "jobs" : plural(counts.compared, "job")} by{" "}
                       {summary!["job"] === "[by quota]" ? "CPU quota" : "what they use"}
                     </p>
                     <div class="one-strip">
@@ -256,7 +293,7 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
               )}
               {rows.length === 0 ? null : (
                 <>
-                  <h3 class="of-list">Job by job</h3>
+                  <h3 class="of-list">Job by job{isCut ? `: the ${rows.length} largest` : ""}</h3>
                   <Forest
                     caption="Change by job, with margins"
                     label="job"
@@ -275,7 +312,7 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
                   </p>
                 </>
               )}
-              {leftOut.length === 0 ? null : <LeftOut rows={leftOut} />}
+              {leftOut.length === 0 ? null : <LeftOut rows={leftOut} all={isCut ? counts.all - counts.compared : leftOut.length} />}
               <CoverageLine coverage={table.coverage} event="" />
               <Notes notes={[...new Set(table.notes)]} />
             </>
@@ -286,10 +323,14 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
   );
 }
 
-function LeftOut({ rows }: { rows: readonly Row[] }) {
+// `all`: of which `rows` are the largest.
+function LeftOut({ rows, all }: { rows: readonly Row[]; all: number }) {
   return (
     <div class="left-out">
-      <h3>Left out: {plural(rows.length, "job")}</h3>
+      <h3>
+        Left out: {plural(all, "job")}
+        {all > rows.length ? `, the ${rows.length} largest of them` : ""}
+      </h3>
       <ul>
         {rows.map((row) => (
           <li key={String(row["job"])}>
@@ -302,6 +343,11 @@ function LeftOut({ rows }: { rows: readonly Row[] }) {
   );
 }
 
+interface Summary {
+  row: Row; // the mean over jobs
+  ratio: string; // says whether more of it is better
+}
+
 // Each other platform against today's, by the mean over jobs.
 function Overview(props: {
   view: ViewSpec;
@@ -311,7 +357,7 @@ function Overview(props: {
   onPick: (name: string) => void;
 }) {
   const { base, fresh, others } = props;
-  const [known, setKnown] = useState<ReadonlyMap<string, Row | string>>(new Map());
+  const [known, setKnown] = useState<ReadonlyMap<string, Summary | string>>(new Map());
   const key = `${base} ${JSON.stringify([...address.value.parameters])}`;
   useEffect(() => setKnown(new Map()), [key]);
   const rows = useMemo(
@@ -343,12 +389,7 @@ function Overview(props: {
             tone: "unknown",
           };
         }
-        return {
-          ...forestRowOf(found, name, ""),
-          label,
-          weight: undefined,
-          tone: toneOf(String(found["verdict"] ?? ""), true),
-        };
+        return { ...forestRowOf(found.row, name, found.ratio), label, weight: undefined };
       }),
     [known, others.join()],
   );
@@ -359,7 +400,7 @@ function Overview(props: {
         <OnePlatform
           key={`${key} ${name}`}
           question={compareQuestion(props.view, base, name, "1")}
-          onKnown={(row) => setKnown((before) => new Map([...before, [name, row]]))}
+          onKnown={(found) => setKnown((before) => new Map([...before, [name, found]]))}
         />
       ))}
       <Forest
@@ -377,13 +418,14 @@ function OnePlatform({
   onKnown,
 }: {
   question: [string, string][];
-  onKnown: (row: Row | string) => void;
+  onKnown: (found: Summary | string) => void;
 }) {
   const { answer } = useAnswer<Table>("compare", question);
   useEffect(() => {
-    if (answer.state === "ready" && answer.value !== undefined)
-      onKnown(comparedRows(answer.value.rows).summary ?? "nothing to compare");
-    else if (answer.state === "failed" && answer.error !== undefined) onKnown(answer.error.message);
+    if (answer.state === "ready" && answer.value !== undefined) {
+      const row = comparedRows(answer.value.rows).summary;
+      onKnown(row === undefined ? "nothing to compare" : { row, ratio: answer.value.event });
+    } else if (answer.state === "failed" && answer.error !== undefined) onKnown(answer.error.message);
   }, [answer.state, answer.value]);
   return null;
 }

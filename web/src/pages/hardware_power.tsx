@@ -48,8 +48,9 @@ export function Power() {
           {(table) => (
             <>
               <p class="hint">
-                Microjoules of the whole machine for each instruction ({clipped(table.event, 60)}). Less is
-                better.
+                Microjoules{energy === "energy-pkg" ? " of the processor's package" : ""} for each instruction (
+                {clipped(table.event, 60)}). Less is better. Energy is counted for whole machines: a filter on
+                a job, a process or code leaves none.
               </p>
               <Notes notes={table.notes} />
               {table.rows.length === 0 ? (
