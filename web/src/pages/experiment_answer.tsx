@@ -177,7 +177,7 @@ function Result() {
               </header>
               <div class="verdict-line">
                 <p class={`big-figure tone-${total.tone}`}>
-                  {change(total.value ?? 0, "share")}
+                  {total.value === undefined ? "\u2013" : change(total.value, "share")}
                   {total.half === undefined ? null : <small> {margin(total.half, "share")}</small>}
                 </p>
                 <div class="verdict-text">
@@ -186,7 +186,7 @@ function Result() {
                     <b>{says}</b>{" "}
                     {total.tone === "unknown" ? (
                       <>
-                        The interval holds no change.{" "}
+                        The interval contains 0&nbsp;%: a change is not shown.{" "}
                         <a {...linkTo(withParameters(address.value, { until: undefined }))}>Let it run on</a>,
                         with more instances, for a narrower margin.
                       </>

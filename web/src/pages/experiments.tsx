@@ -274,7 +274,8 @@ function One({ view }: { view: ViewSpec }) {
           <Definition view={view} />
         </section>
       ) : null}
-      <ExperimentAnswer />
+      {/* Of another definition nothing is shown of this one: neither how far it is nor its effect. */}
+      <ExperimentAnswer key={link} />
     </>
   );
 }
