@@ -8,6 +8,7 @@ export interface Flow {
   before: number; // cycles a second that it takes today
   after: number; // and in the plan
   certain: string; // yes, no, unknown; "" for what stays
+  isSavingKnown: boolean; // else `before` is as much as `after`
 }
 
 export interface Band extends Flow {
@@ -44,6 +45,7 @@ export function flowsOf(platforms: readonly Row[], placed: readonly Row[], moves
       before: Math.max(0, after + num(row, "saving")),
       after,
       certain: String(row["certain"] ?? ""),
+      isSavingKnown: typeof row["saving"] === "number",
     };
   });
   const stays: Flow[] = platforms.map((row) => {
@@ -59,6 +61,7 @@ export function flowsOf(platforms: readonly Row[], placed: readonly Row[], moves
       before: Math.max(0, num(row, "todays_capacity_used") - leaving),
       after: Math.max(0, num(row, "capacity_used") - coming),
       certain: "",
+      isSavingKnown: true,
     };
   });
   return [...stays, ...flows];

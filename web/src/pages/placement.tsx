@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Question, Row, Table, ViewSpec } from "../api.ts";
 import { viewNamed } from "../api.ts";
-import { questionOf, valuesOf, withParameters } from "../address.ts";
+import { questionOf, valueOf, valuesOf, withParameters } from "../address.ts";
 import { clipped, margin, plural, quantity, share } from "../format.ts";
 import { assignmentsOf, flowsOf, pictureOf } from "../flows.ts";
 import { useAnswer } from "../hooks.ts";
@@ -20,7 +20,7 @@ import { TimeRange } from "../parts/time_range.tsx";
 import "../styles/decisions.css";
 
 const MORE: readonly [string, string][] = [
-  ["", "as today"],
+  ["0%", "as today"],
   ["10%", "+10\u202f%"],
   ["25%", "+25\u202f%"],
   ["50%", "+50\u202f%"],
@@ -47,6 +47,8 @@ export function PlacementPage() {
   );
 }
 
+type Asked = ReturnType<typeof useAnswer<Table>>;
+
 function useRows(view: ViewSpec, by: string) {
   return useAnswer<Table>(view.name, questionOf(address.value, view.parameters, { by }));
 }
@@ -71,9 +73,9 @@ function Answer({ view }: { view: ViewSpec }) {
               table={table}
               view={view}
               question={question}
-              moves={moves.answer.value}
-              platforms={platforms.answer.value}
-              placed={placed.answer.value}
+              moves={moves}
+              platforms={platforms}
+              placed={placed}
             />
           )}
         </Shown>
@@ -91,7 +93,11 @@ function Answer({ view }: { view: ViewSpec }) {
           <section class="panel" aria-labelledby="assignment">
             <h2 id="assignment">Job by job: today and proposed</h2>
             <Shown {...measured}>
-              {(table) => <Assignments measured={table.rows} placed={placed.answer.value?.rows ?? []} />}
+              {(table) => (
+                <Shown {...placed}>
+                  {(proposed) => <Assignments measured={table.rows} placed={proposed.rows} />}
+                </Shown>
+              )}
             </Shown>
           </section>
         </>
@@ -107,15 +113,22 @@ function Headline(props: {
   table: Table;
   view: ViewSpec;
   question: Question;
-  moves: Table | undefined;
-  platforms: Table | undefined;
-  placed: Table | undefined;
+  moves: Asked;
+  platforms: Asked;
+  placed: Asked;
 }) {
-  const { table, view, question, moves, platforms, placed } = props;
+  const { table, view, question } = props;
+  const [moves, platforms, placed] = [props.moves, props.platforms, props.placed].map(
+    ({ answer }) => answer.value,
+  );
+  const failed = [props.moves, props.platforms, props.placed].find(
+    ({ answer }) => answer.state === "failed" && answer.value === undefined,
+  );
   const row = table.rows[0];
   const unit = table.columns.find(({ name }) => name === "saving")?.unit ?? "";
   const saving = numberOf(row, "saving");
   const part = numberOf(row, "saving_share");
+  const todays = numberOf(row, "todays_cost") ?? 0;
   const half = numberOf(row, "saving_margin");
   const low = numberOf(row, "saving_low");
   const certainMoves = numberOf(row, "certain_moves") ?? 0;
@@ -154,8 +167,8 @@ function Headline(props: {
       <div class="verdict-line">
         <p class={`big-figure tone-${allMoves === 0 ? "chance" : isReal ? "better" : "unknown"}`}>
           {allMoves === 0 ? "Nothing" : part === undefined ? "Unknown" : share(part)}
-          {allMoves === 0 || saving === undefined || half === undefined || part === undefined ? null : (
-            <small> {margin((half / saving) * part, "share")}</small>
+          {allMoves === 0 || saving === undefined || half === undefined || !(todays > 0) ? null : (
+            <small> {margin(half / todays, "share")}</small>
           )}
         </p>
         <div class="verdict-text">
@@ -177,7 +190,8 @@ function Headline(props: {
                 <span class="verdict tone-unknown">
                   {plural(allMoves - certainMoves, "not certain", "not certain")}
                 </span>
-                . The certain ones alone save {quantity(certainSaving, unit)}.
+                . Of the saving, certain moves bring {quantity(certainSaving, unit)}; they may need the room that
+                others make.
               </p>
               {isReal || half === undefined ? null : (
                 <p class="hint">The saving may be chance: measure for a longer time before jobs are moved.</p>
@@ -186,7 +200,9 @@ function Headline(props: {
           )}
         </div>
       </div>
-      {picture === undefined ? (
+      {picture === undefined && failed !== undefined ? (
+        <Shown {...failed}>{() => null}</Shown>
+      ) : picture === undefined ? (
         <div class="placeholder tall" />
       ) : (
         <Alluvial
@@ -206,6 +222,9 @@ function Platforms({ table, view }: { table: Table; view: ViewSpec }) {
   const room = valuesOf(address.value, "room");
   const roomOf = (platform: string): string =>
     room.find((one) => one.slice(0, one.lastIndexOf("=")) === platform)?.slice(platform.length + 1) ?? "";
+  const forAll =
+    valueOf(address.value, "headroom") ||
+    (view.parameters.find(({ name }) => name === "headroom")?.default ?? "0%");
   const set = (platform: string, more: string): void => {
     const others = room.filter((one) => one.slice(0, one.lastIndexOf("=")) !== platform);
     go(withParameters(address.value, { room: more === "" ? others : [...others, `${platform}=${more}`] }));
@@ -222,7 +241,8 @@ function Platforms({ table, view }: { table: Table; view: ViewSpec }) {
           value={own}
           onChange={(event) => set(platform, event.currentTarget.value)}
         >
-          {MORE.some(([value]) => value === own) ? null : <option value={own}>{`+${own}`}</option>}
+          <option value="">{`like all (+${forAll})`}</option>
+          {own === "" || MORE.some(([value]) => value === own) ? null : <option value={own}>{`+${own}`}</option>}
           {MORE.map(([value, text]) => (
             <option key={value} value={value}>
               {text}
@@ -272,7 +292,6 @@ function Assignments({ measured, placed }: { measured: readonly Row[]; placed: r
   const jobs = assignmentsOf(measured, placed);
   const platforms = [...new Set([...measured, ...placed].map((row) => String(row["platform"] ?? "")))].sort();
   if (jobs.length === 0) return <p class="hint">Nothing was measured. Choose a longer time.</p>;
-  const text = (value: number): string => `${Math.round(value * 100)}\u202f%`;
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label="Share of each job's load by platform">
       <table class="assignment">
@@ -307,10 +326,10 @@ function Assignments({ measured, placed }: { measured: readonly Row[]; placed: r
                       {before === 0 && after === 0 ? (
                         <span class="absent">{"\u2013"}</span>
                       ) : isSame ? (
-                        text(before)
+                        share(before)
                       ) : (
                         <>
-                          {text(before)} {"\u2192"} <b>{text(after)}</b>
+                          {share(before)} {"\u2192"} <b>{share(after)}</b>
                         </>
                       )}
                     </span>

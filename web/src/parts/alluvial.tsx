@@ -8,9 +8,12 @@ const TOP = 26;
 
 function says(band: Band, unit: string): string {
   const certain = { yes: "certain", no: "not certain", unknown: "margin unknown" }[band.certain] ?? "";
+  const takes = band.isSavingKnown
+    ? `${quantity(band.before, unit)} \u2192 ${quantity(band.after, unit)}`
+    : `${quantity(band.after, unit)} in the plan, what it takes today is unknown`;
   return band.job === ""
     ? `${clipped(band.from, 60)}: ${quantity(band.before, unit)} stay`
-    : `${clipped(band.job, 60)}: ${clipped(band.from, 40)} \u2192 ${clipped(band.to, 40)}, ${quantity(band.before, unit)} \u2192 ${quantity(band.after, unit)} (${certain})`;
+    : `${clipped(band.job, 60)}: ${clipped(band.from, 40)} \u2192 ${clipped(band.to, 40)}, ${takes} (${certain})`;
 }
 
 export function Alluvial({ picture, unit, label }: { picture: Picture; unit: string; label: string }) {
