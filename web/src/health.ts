@@ -1,9 +1,15 @@
 // What the page Health computes. Pure.
 import type { Column, Row } from "./api.ts";
 
-const STATES = ["live", "gone", "profiles"] as const;
+// By the state of a machine the column's name; further states have their own.
+const STATES: readonly [string, string][] = [
+  ["live", "live"],
+  ["gone", "gone"],
+  ["profiles", "never registered"],
+  ["unheard", "never heard of"],
+];
 
-// Machines by the version of their daemon and their state, the most frequent version first.
+// Machines by the version of their daemon and their state, the most frequent version first. "live" has a column also where no machine is.
 export function versionsOf(machines: readonly Row[]): { columns: Column[]; rows: Row[] } {
   const byVersion = new Map<string, Map<string, number>>();
   for (const machine of machines) {
@@ -13,28 +19,42 @@ export function versionsOf(machines: readonly Row[]): { columns: Column[]; rows:
     counts.set(state, (counts.get(state) ?? 0) + 1);
     byVersion.set(version, counts);
   }
+  const found = new Set(["live", ...machines.map((machine) => String(machine["state"] ?? ""))]);
+  const states: readonly [string, string][] = [
+    ...STATES.filter(([state]) => found.has(state)),
+    ...[...found]
+      .filter((state) => !STATES.some(([known]) => known === state))
+      .sort()
+      .map((state): [string, string] => [state, state || "unknown state"]),
+  ];
+  const all = (counts: ReadonlyMap<string, number>): number =>
+    [...counts.values()].reduce((sum, count) => sum + count, 0);
   const rows = [...byVersion]
+    .sort(([a, ofA], [b, ofB]) => all(ofB) - all(ofA) || (a < b ? -1 : 1))
     .map(([version, counts]) => ({
       version,
-      live: counts.get("live") ?? 0,
-      gone: counts.get("gone") ?? 0,
-      "never registered": counts.get("profiles") ?? 0,
-    }))
-    .sort(
-      (a, b) =>
-        b.live + b.gone + b["never registered"] - (a.live + a.gone + a["never registered"]) ||
-        (a.version < b.version ? -1 : 1),
-    );
+      ...Object.fromEntries(states.map(([state, name]) => [name, counts.get(state) ?? 0])),
+    }));
   return {
-    columns: [
-      { name: "version", unit: "" },
-      ...STATES.map((state) => ({ name: state === "profiles" ? "never registered" : state, unit: "count" })),
-    ],
+    columns: [{ name: "version", unit: "" }, ...states.map(([, name]) => ({ name, unit: "count" }))],
     rows,
   };
 }
 
-const TROUBLE = ["refused", "failed", "lost"];
+// How assignments end; those that the page does not know are trouble, so that a new one is seen.
+export const OUTCOMES: readonly [string, string][] = [
+  ["answered", "good"],
+  ["pending", "waits"],
+  ["withheld", "held"],
+  ["unreached", "missed"],
+  ["vanished", "missed"],
+  ["refused", "bad"],
+  ["failed", "bad"],
+  ["lost", "bad"],
+];
+
+const isTrouble = (outcome: string): boolean =>
+  outcome !== "" && (OUTCOMES.find(([name]) => name === outcome)?.[1] ?? "bad") === "bad";
 const NAMED = 4; // machines of a reason
 
 // Drawn machines that gave no profile, by why: the most frequent reason first.
@@ -42,7 +62,7 @@ export function reasonsOf(machines: readonly Row[]): { columns: Column[]; rows: 
   const byReason = new Map<string, { outcome: string; detail: string; names: string[] }>();
   for (const machine of machines) {
     const outcome = String(machine["outcome"] ?? "");
-    if (!TROUBLE.includes(outcome)) continue;
+    if (!isTrouble(outcome)) continue;
     const detail = String(machine["detail"] ?? "");
     const key = `${outcome} ${detail}`;
     const reason = byReason.get(key) ?? { outcome, detail, names: [] };

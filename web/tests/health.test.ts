@@ -21,6 +21,19 @@ test("machines are counted by version and state, the most frequent version first
   assert.deepEqual(versionsOf([]).rows, []);
 });
 
+test("machines of the inventory alone, and of a state that the page does not know, are counted too", () => {
+  const unheard = { version: "", state: "unheard" };
+  const { columns, rows } = versionsOf([unheard, unheard, { version: "2.0", state: "resting" }]);
+  assert.deepEqual(
+    columns.map(({ name }) => name),
+    ["version", "live", "never heard of", "resting"],
+  );
+  assert.deepEqual(rows, [
+    { version: "(unknown)", live: 0, "never heard of": 2, resting: 0 },
+    { version: "2.0", live: 0, "never heard of": 0, resting: 1 },
+  ]);
+});
+
 test("the command for a binary without symbols names its build ID and the place of its debug file", () => {
   assert.equal(
     helpFor("libz.so.1", "abcdef0123").command,
@@ -41,10 +54,12 @@ test("assignments without a profile are grouped by why", () => {
   const { rows } = reasonsOf([
     machine("m1", "refused", "limits"),
     machine("m2", "answered", ""),
+    machine("m8", "melted", "heat"),
     ...["m3", "m4", "m5", "m6", "m7"].map((name) => machine(name, "failed", "no file")),
   ]);
   assert.deepEqual(rows, [
     { outcome: "failed", machines: 5, reason: "no file", which: "m3, m4, m5, m6, \u2026" },
+    { outcome: "melted", machines: 1, reason: "heat", which: "m8" },
     { outcome: "refused", machines: 1, reason: "limits", which: "m1" },
   ]);
 });

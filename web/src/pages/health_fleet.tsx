@@ -7,7 +7,7 @@ import { PanelHeading, REFRESH_MS } from "../parts/panel.tsx";
 import { Shown } from "../parts/status.tsx";
 import type { Shape } from "../parts/table.tsx";
 import { DataTable } from "../parts/table.tsx";
-import { reasonsOf, versionsOf } from "../health.ts";
+import { OUTCOMES, reasonsOf, versionsOf } from "../health.ts";
 import { address, linkTo } from "../state.ts";
 
 function viewPage(view: string, parameters: ReadonlyMap<string, readonly string[]> = new Map()) {
@@ -58,17 +58,6 @@ export function Daemons() {
     </section>
   );
 }
-
-const OUTCOMES: readonly [string, string][] = [
-  ["answered", "good"],
-  ["pending", "waits"],
-  ["withheld", "held"],
-  ["unreached", "missed"],
-  ["vanished", "missed"],
-  ["refused", "bad"],
-  ["failed", "bad"],
-  ["lost", "bad"],
-];
 
 // What became of the drawn machines, as parts of a bar.
 function Responses({ row }: { row: Row }) {
