@@ -1,7 +1,7 @@
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import type { PageName } from "./address.ts";
-import { withParameters } from "./address.ts";
+import { SELECTION, withParameters } from "./address.ts";
 import { isReached, registry } from "./api.ts";
 import { Diff } from "./pages/diff.tsx";
 import { Experiments } from "./pages/experiments.tsx";
@@ -32,9 +32,6 @@ const TITLES: readonly [PageName, string][] = [
   ["health", "Health"],
 ];
 
-// Of another page, what both have: time, event and filters.
-const SHARED = ["since", "until", "event", "where", "focus", "ignore", "hide"];
-
 // Their questions have times and filters of their own.
 const ASKS_ITSELF: readonly PageName[] = ["views", "experiments"];
 
@@ -51,7 +48,7 @@ function linkToPage(page: PageName) {
       find: "",
       parameters: new Map(),
     });
-  const kept = new Map([...address.value.parameters].filter(([name]) => SHARED.includes(name)));
+  const kept = new Map([...address.value.parameters].filter(([name]) => SELECTION.includes(name)));
   // Who comes from the start page has seen the last hour there.
   const since =
     address.value.page === "fleet" && !kept.has("since") && !ASKS_ITSELF.includes(page)

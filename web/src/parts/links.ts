@@ -1,11 +1,11 @@
 // Addresses of pages about one thing.
 import type { Address } from "../address.ts";
-import { valuesOf, withParameters } from "../address.ts";
+import { SELECTION, valuesOf, withParameters } from "../address.ts";
 import { address } from "../state.ts";
 
-// What questions about the same samples have in common: event, filters and times.
+// Event, filters and times of the address.
 export function selection(): [string, string][] {
-  return ["event", "where", "focus", "ignore", "hide", "since", "until"].flatMap((name) =>
+  return SELECTION.flatMap((name) =>
     valuesOf(address.value, name).map((value): [string, string] => [name, value]),
   );
 }
@@ -16,9 +16,7 @@ export function functionPage(
   changes: Record<string, string | readonly string[]> = {},
 ): Address {
   const kept = new Map(
-    [...address.value.parameters].filter(([parameter]) =>
-      ["since", "until", "event", "where"].includes(parameter),
-    ),
+    [...address.value.parameters].filter(([parameter]) => SELECTION.includes(parameter)),
   );
   return withParameters(
     {
@@ -26,6 +24,7 @@ export function functionPage(
       page: "function",
       view: "",
       show: "table",
+      sized: "",
       sort: "",
       find: "",
       zoom: "",
