@@ -24,3 +24,8 @@ export function equals(dimension: string, value: string): string {
 export function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
+
+// Of filters on dimensions of the answer, those on what it is grouped by: the server refuses others.
+export function onlyWithin(filters: readonly string[], by: readonly string[]): string[] {
+  return filters.filter((filter) => by.includes(parsePredicate(filter)?.dimension ?? ""));
+}

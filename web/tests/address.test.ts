@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatAddress, parseAddress, questionOf, withParameters } from "../src/address.ts";
-import { equals, parsePredicate } from "../src/predicate.ts";
+import { equals, onlyWithin, parsePredicate } from "../src/predicate.ts";
 import { apiAddress, commandLine, csvOf, quoted } from "../src/share.ts";
 
 test("the start page has an empty address", () => {
@@ -125,4 +125,11 @@ test("filters as they are typed", () => {
   assert.equal(parsePredicate("memcpy"), undefined);
   assert.equal(equals("job", "a"), "job=a");
   assert.equal(equals("function", "~A()"), "function=~^~A\\(\\)$");
+});
+
+test("filters of rows stay while the answer is grouped by their dimension", () => {
+  const filters = ["function=main", "job in a,b", "label:pages=huge"];
+  assert.deepEqual(onlyWithin(filters, ["job", "function"]), ["function=main", "job in a,b"]);
+  assert.deepEqual(onlyWithin(filters, ["label:pages"]), ["label:pages=huge"]);
+  assert.deepEqual(onlyWithin(filters, []), []);
 });

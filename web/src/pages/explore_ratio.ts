@@ -26,7 +26,7 @@ export function useRatioColours(): RatioColours {
   const all = useAnswer<Table>(
     "top",
     isAsked
-      ? questionOf(address.value, view.parameters, { by: "platform", limit: "1000", ratio: "" })
+      ? questionOf(address.value, view.parameters, { by: "platform", limit: "1000", ratio: "", only: "" })
       : undefined,
   ).answer.value;
   const ratios = useMemo(() => (all === undefined ? [] : ratioColumns(all.columns)), [all]);
@@ -41,7 +41,7 @@ export function useRatioColours(): RatioColours {
   const functions = useAnswer<Table>(
     "top",
     isAsked && chosen !== ""
-      ? questionOf(address.value, view.parameters, { by: "function", limit: MAX_FUNCTIONS, ratio: "" })
+      ? questionOf(address.value, view.parameters, { by: "function", limit: MAX_FUNCTIONS, ratio: "", only: "" })
       : undefined,
   ).answer.value;
   return useMemo(() => {

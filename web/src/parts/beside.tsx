@@ -20,8 +20,14 @@ export function Beside() {
   const others = (answer.value?.rows ?? [])
     .map(({ value }) => String(value))
     .filter((name) => name !== first && !chosen.includes(name));
+  // Rows of several events have no filter of their own.
   const set = (names: readonly string[]): void =>
-    go(withParameters({ ...address.value, sized: "", sort: "" }, { [BESIDE]: names }));
+    go(
+      withParameters(
+        { ...address.value, sized: "", sort: "" },
+        names.length === 0 ? { [BESIDE]: names } : { [BESIDE]: names, only: [] },
+      ),
+    );
   return (
     <div class="field beside" title={parameter.help}>
       <span id="beside">Beside it</span>

@@ -5,7 +5,7 @@ import { ask, registry } from "../api.ts";
 import { valueOf, valuesOf, withParameters } from "../address.ts";
 import { clipped } from "../format.ts";
 import { useAnswer } from "../hooks.ts";
-import { parsePredicate } from "../predicate.ts";
+import { onlyWithin, parsePredicate } from "../predicate.ts";
 import { address, go } from "../state.ts";
 import type { Proposal } from "./combobox.tsx";
 import { Combobox } from "./combobox.tsx";
@@ -189,7 +189,12 @@ export function GroupBy({ usual }: { usual: string }) {
   const chosen = valuesOf(address.value, "by").flatMap((value) => value.split(","));
   const shown = chosen.length === 0 ? [usual] : chosen;
   const set = (by: readonly string[]): void =>
-    go(withParameters(address.value, { by: by.join(",") === usual ? [] : by.join(",") }));
+    go(
+      withParameters(address.value, {
+        by: by.join(",") === usual ? [] : by.join(","),
+        only: onlyWithin(valuesOf(address.value, "only"), by),
+      }),
+    );
   const propose = useCallback(
     async (typed: string, signal: AbortSignal): Promise<Proposal[]> => {
       if (typed.startsWith("label")) {
