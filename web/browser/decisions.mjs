@@ -259,7 +259,7 @@ test("experiments: one that has ended shows the API's verdict, change and margin
     const figure = await page.locator(".answer .big-figure").innerText();
     assert.ok(figure.includes(changed(all.change)), `${figure}: ${changed(all.change)}`);
     assert.ok(figure.includes((all.change_margin * 100).toFixed(2)), figure);
-    assert.ok((await page.locator(".verdict-line .verdict").innerText()).includes(all.verdict));
+    assert.ok((await page.locator(".decision-line .verdict").innerText()).includes(all.verdict));
     assert.equal(all.verdict, "better", "two jobs are faster by huge pages");
     const shown = await cellsOf(page, ".answer .forest");
     for (const [i, row] of jobs.filter(({ verdict }) => verdict !== "left out").entries()) {

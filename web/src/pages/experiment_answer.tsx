@@ -175,7 +175,7 @@ function Result() {
                   ]}
                 />
               </header>
-              <div class="verdict-line">
+              <div class="decision-line">
                 <p class={`big-figure tone-${total.tone}`}>
                   {total.value === undefined ? "\u2013" : change(total.value, "share")}
                   {total.half === undefined ? null : <small> {margin(total.half, "share")}</small>}

@@ -265,7 +265,7 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
                   </p>
                 </div>
               ) : (
-                <div class="verdict-line">
+                <div class="decision-line">
                   <p class={`big-figure tone-${total.tone}`}>
                     {change(total.value, "share")}
                     {total.half === undefined ? null : <small> {margin(total.half, "share")}</small>}

@@ -37,10 +37,10 @@ export function Daemons() {
             <>
               <DataTable caption="Daemons by version and state" columns={columns} rows={rows} />
               {refused.length === 0 ? (
-                <p class="hint after">No machine{"\u2019"}s profiles were refused.</p>
+                <p class="hint below">No machine{"\u2019"}s profiles were refused.</p>
               ) : (
                 <>
-                  <h3 class="after">Machines whose profiles were refused</h3>
+                  <h3 class="below">Machines whose profiles were refused</h3>
                   <DataTable
                     caption="Machines whose profiles were refused"
                     columns={table.columns.filter(({ name }) =>
@@ -124,7 +124,7 @@ export function Draws() {
                 cell={cell}
               />
               {troubled === undefined ? (
-                <p class="hint after">
+                <p class="hint below">
                   No assignment of{" "}
                   {table.rows.length === 1 ? "this draw" : `these ${plural(table.rows.length, "draw")}`} was
                   refused or failed.
@@ -148,7 +148,7 @@ function Troubled({ draw }: { draw: string }) {
   ]);
   return (
     <>
-      <h3 class="after">Refused and failed assignments of {clipped(draw, 80)}</h3>
+      <h3 class="below">Refused and failed assignments of {clipped(draw, 80)}</h3>
       <Shown {...asked} placeholder={<div class="placeholder low" />}>
         {(table) => {
           const { columns, rows } = reasonsOf(table.rows);

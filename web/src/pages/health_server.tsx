@@ -40,7 +40,7 @@ export function Work() {
               cell={age}
             />
             {table.rows.some((row) => Number(row["errors"] ?? 0) > 0) ? null : (
-              <p class="hint after">No pass has failed since the server{"\u2019"}s start.</p>
+              <p class="hint below">No pass has failed since the server{"\u2019"}s start.</p>
             )}
           </>
         )}

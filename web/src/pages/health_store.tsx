@@ -40,7 +40,7 @@ export function Store() {
             <p class="hint">No block yet: the first profile makes it.</p>
           ) : (
             <>
-              <h3 class="after">
+              <h3 class="below">
                 {table.rows.length > MAX_BLOCKS
                   ? `The newest ${MAX_BLOCKS} of ${plural(table.rows.length, "block")}`
                   : plural(table.rows.length, "block")}

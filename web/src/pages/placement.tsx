@@ -164,7 +164,7 @@ function Headline(props: {
           ]}
         />
       </header>
-      <div class="verdict-line">
+      <div class="decision-line">
         <p class={`big-figure tone-${allMoves === 0 ? "chance" : isReal ? "better" : "unknown"}`}>
           {allMoves === 0 ? "Nothing" : part === undefined ? "Unknown" : share(part)}
           {allMoves === 0 || saving === undefined || half === undefined || !(todays > 0) ? null : (
