@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { clipped, share } from "../format.ts";
 import { helpFor } from "../health.ts";
 import { useAnswer } from "../hooks.ts";
+import { copied } from "../parts/copy_menu.tsx";
 import { PanelHeading, REFRESH_MS, exploring } from "../parts/panel.tsx";
 import { Shown } from "../parts/status.tsx";
 
@@ -89,15 +90,13 @@ function WhatHelps({ binary, buildId }: { binary: string; buildId: string }) {
           <button
             type="button"
             aria-label={`Copy the command for ${clipped(binary, 60)}`}
-            onClick={() =>
-              void navigator.clipboard.writeText(command).then(
-                () => setCopied(true),
-                () => window.prompt("Command", command),
-              )
-            }
+            onClick={() => void copied("Command", command).then(setCopied)}
           >
             {isCopied ? "Copied" : "Copy"}
           </button>
+          <span class="unseen" role="status">
+            {isCopied ? "Copied" : ""}
+          </span>
         </p>
       )}
     </>

@@ -21,6 +21,17 @@ export async function save(name: string, blob: Blob): Promise<void> {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
+// Whether it was copied. Without a secure context a page may not write to the clipboard: then the text is shown to be copied by hand.
+export async function copied(what: string, text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    window.prompt(what, text);
+    return false;
+  }
+}
+
 function exportFile(view: string, name: string, says: string, question: Question): File {
   return { name, says, make: () => download(view, question) };
 }
@@ -75,13 +86,7 @@ export function CopyMenu({
     texts.push(["Link with these times", "shows the same later", () => lasting(coverage)]);
   }
   const copy = async (what: string, text: string): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(text);
-      setDone(`${what}: copied`);
-    } catch {
-      // Without a secure context a page may not write to the clipboard.
-      window.prompt(what, text);
-    }
+    if (await copied(what, text)) setDone(`${what}: copied`);
   };
   return (
     <div
