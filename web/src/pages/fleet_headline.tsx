@@ -153,6 +153,8 @@ export function Headline({ machines, since }: { machines: Asked; since: string }
       </ul>
       {machines.answer.state === "failed" ? <Shown {...machines}>{() => null}</Shown> : null}
       {coverage.answer.state === "failed" ? <Shown {...coverage}>{() => null}</Shown> : null}
+      {draws.answer.state === "failed" ? <Shown {...draws}>{() => null}</Shown> : null}
+      {overhead.answer.state === "failed" ? <Shown {...overhead}>{() => null}</Shown> : null}
     </section>
   );
 }

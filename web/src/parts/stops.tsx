@@ -4,6 +4,7 @@ import { ago, clipped } from "../format.ts";
 import { useAnswer } from "../hooks.ts";
 import { quoted } from "../share.ts";
 import { REFRESH_MS } from "./panel.tsx";
+import { Shown } from "./status.tsx";
 
 export function serverAddress(): string {
   return new URL("./", location.href).href.replace(/\/$/, "");
@@ -40,15 +41,18 @@ export function StopList({ rows }: { rows: readonly Row[] }) {
   );
 }
 
-// On the start page: only where something is stopped.
+// On the start page: only where something is stopped, or where that is not known.
 export function Stops() {
   const asked = useAnswer<Table>("collection", [], REFRESH_MS);
   const rows = asked.answer.value?.rows ?? [];
-  if (rows.length === 0) return null;
+  const { state, error, value } = asked.answer;
+  // A server that is away is said above all pages; any other failure must not look as if nothing were stopped.
+  const isUnknown = state === "failed" && !(error?.isAway === true && value !== undefined);
+  if (rows.length === 0 && !isUnknown) return null;
   return (
     <section class="panel stops" aria-labelledby="stops">
-      <h2 id="stops">Collection is stopped</h2>
-      <StopList rows={rows} />
+      <h2 id="stops">{rows.length === 0 ? "Is collection stopped?" : "Collection is stopped"}</h2>
+      <Shown {...asked}>{(table) => <StopList rows={table.rows} />}</Shown>
     </section>
   );
 }
