@@ -23,7 +23,6 @@ export function Curve(props: {
   points: readonly (readonly [number, number])[];
   marked?: readonly [number, number] | undefined;
   markedText?: string;
-  isStepped?: boolean;
 }) {
   const { x, y, points, marked } = props;
   const [measure, { width }] = useSize<HTMLDivElement>();
@@ -53,8 +52,7 @@ export function Curve(props: {
   const path = seen
     .map(([a, b], i) => {
       const at = `${xOf(a).toFixed(1)} ${yOf(b).toFixed(1)}`;
-      if (i === 0) return `M${at}`;
-      return props.isStepped ? `H${xOf(a).toFixed(1)}V${yOf(b).toFixed(1)}` : `L${at}`;
+      return `${i === 0 ? "M" : "L"}${at}`;
     })
     .join("");
   return (
