@@ -1,13 +1,18 @@
 // Hardware, placement and experiments against a fleet whose hardware differs (tests/e2e/page_hardware.cc).
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { api, cellsOf, parametersOf, percent, seriousFindings, server, within } from "./support.mjs";
+import {
+  api,
+  cellsOf,
+  keepsReporting,
+  parametersOf,
+  percent,
+  seriousFindings,
+  server,
+  within,
+} from "./support.mjs";
 
-execFileSync(`${process.env.PLIMSOLL_BIN}/page_hardware`, [
-  "register",
-  `http://${process.env.PLIMSOLL_FLEET}`,
-]);
+keepsReporting("page_hardware");
 
 const changed = (value) => `${value > 0 ? "+" : ""}${percent(value).replace("-", "\u2212")}`;
 const settled = (page) =>
@@ -23,6 +28,8 @@ const HARDWARE = `?page=hardware&${new URLSearchParams(SIDES)}`;
 // Half of the machines got huge pages an hour after the first profile began; a profile counts where its middle is.
 const first = Date.parse((await api("top", [["limit", "1"]])).coverage.from);
 const enabled = new Date(first + 59 * 60_000).toISOString().replace(/\.\d+Z/, "Z");
+// A time that has passed, and stays the same: relative to each look a test would be over at any look.
+const OVER = new Date(Date.now() - 1000).toISOString().replace(/\.\d+Z/, "Z");
 const ARMS = [
   ["control", "label:pages=small"],
   ["test", "label:pages=huge"],
@@ -36,8 +43,6 @@ const GOAL = [
 const experiment = (further = []) =>
   `?page=experiments&${new URLSearchParams([...ARMS, ...GOAL, ["name", "huge pages"], ...further])}`;
 const RUNS = [["min_instances", "5000"]];
-// An end that has passed, in RFC 3339: the API takes none that moves with the clock.
-const OVER = [["until", new Date(Date.now() - 1000).toISOString()]];
 
 test("hardware: the mean over jobs comes first, and each job has the API's change and margin", () =>
   within(HARDWARE, {}, async (page) => {
@@ -113,10 +118,11 @@ test("hardware: by keyboard to another platform, and back", () =>
   }));
 
 test("hardware: where there is nothing to compare, the page says what is missing", () =>
-  within("?page=hardware&since=4h&until=3h", { expectErrors: true }, async (page) => {
-    await page.waitForSelector(".message");
-    const { error } = await (await fetch(`${server}/api/v1/coverage?since=4h&until=3h&by=platform`)).json();
-    assert.equal(await page.locator(".message strong").innerText(), error.message);
+  within("?page=hardware&since=4h&until=3h", { expectErrors: true }, async (page, { told }) => {
+    await page.waitForSelector(".answer .message");
+    const said = await page.locator(".answer .message strong").innerText();
+    const asked = told.get([...told.keys()].find((question) => question.startsWith("compare?")));
+    assert.equal(said, (await asked).error.message);
     assert.ok(await page.locator(".time-range").isVisible());
     assert.ok(await page.getByLabel("Compare with").isVisible());
     await page.getByRole("link", { name: "Show all times" }).click();
@@ -251,10 +257,10 @@ test("experiments: one that runs shows how far it is, and neither shows nor asks
   }));
 
 test("experiments: one that has ended shows the API's verdict, change and margin, for all and for each job", () =>
-  within(experiment(OVER), {}, async (page) => {
+  within(experiment([["until", OVER]]), {}, async (page) => {
     await page.waitForSelector(".answer .forest");
     await settled(page);
-    const { rows } = await api("experiment/result", [...ARMS, ...GOAL, ...OVER]);
+    const { rows } = await api("experiment/result", [...ARMS, ...GOAL, ["until", OVER]]);
     const [all, ...jobs] = rows;
     const figure = await page.locator(".answer .big-figure").innerText();
     assert.ok(figure.includes(changed(all.change)), `${figure}: ${changed(all.change)}`);
@@ -308,7 +314,7 @@ const PAGES = [
   ["experiments", "?page=experiments", ".definition"],
   ["a plan", experiment(), ".curve .marked"],
   ["progress", experiment(RUNS), ".jobs-observed"],
-  ["a result", experiment(OVER), ".answer .forest"],
+  ["a result", experiment([["until", OVER]]), ".answer .forest"],
 ];
 
 for (const [name, address, selector] of PAGES) {

@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import http from "node:http";
-import { beforeEach, test } from "node:test";
-import { api, cellsOf, parametersOf, percent, plimsoll, server, within } from "./support.mjs";
+import { test } from "node:test";
+import { api, cellsOf, keepsReporting, parametersOf, percent, plimsoll, server, within } from "./support.mjs";
 
-const register = () =>
-  execFileSync(`${process.env.PLIMSOLL_BIN}/page_fleet`, [
-    "register",
-    `http://${process.env.PLIMSOLL_FLEET}`,
-  ]);
-beforeEach(register); // machines are live for half a minute
+keepsReporting("page_fleet");
 
 test("the tiles and rankings have the numbers of the API", () =>
   within("", {}, async (page) => {

@@ -38,7 +38,7 @@ test("the cost of a function is that of the API, as a share of the whole, with i
     assert.equal(await page.locator("h1").innerText(), NAME);
   }));
 
-test("jobs, platforms, binaries and machines that run it have the numbers of the API", () =>
+test("jobs, platforms and machines that run it have the numbers of the API", () =>
   within(ADDRESS, {}, async (page) => {
     await shown(page);
     for (const dimension of ["job", "platform", "machine"]) {

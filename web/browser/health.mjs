@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { beforeEach, test } from "node:test";
-import { api, cellsOf, percent, plimsoll, seriousFindings, server, within } from "./support.mjs";
-
-const register = () =>
-  execFileSync(`${process.env.PLIMSOLL_BIN}/page_fleet`, [
-    "register",
-    `http://${process.env.PLIMSOLL_FLEET}`,
-  ]);
+import { test } from "node:test";
+import {
+  api,
+  cellsOf,
+  keepsReporting,
+  percent,
+  plimsoll,
+  seriousFindings,
+  server,
+  within,
+} from "./support.mjs";
 
 // An order is given to machines with their next heartbeat; some refuse it, some fail.
-register();
+const report = keepsReporting("page_fleet");
 plimsoll("measure", "--server", server, "--job", "search", "--for", "5s", "--max-machines", "16");
-register();
-// Machines are live for half a minute.
-beforeEach(register);
+report();
 
 const READY = "section[aria-labelledby=questions] table";
 
@@ -103,7 +103,7 @@ test("binaries without symbols are ranked, with the command that helps", () =>
   }));
 
 test("the store, background work and the times of answers are those of the API", () =>
-  within("?page=health", {}, async (page) => {
+  within("?page=health", {}, async (page, { told }) => {
     await page.waitForSelector(READY);
     await page.waitForSelector("section[aria-labelledby=store] table");
     await page.waitForSelector("section[aria-labelledby=work] table");
@@ -112,13 +112,13 @@ test("the store, background work and the times of answers are those of the API",
       await page.locator(".limits .part").allInnerTexts(),
       limits.rows.map(({ part }) => part),
     );
-    const blocks = await api("store");
+    const blocks = await told.get("store");
     const shown = await cellsOf(page, "section[aria-labelledby=store] table");
     assert.deepEqual(
       shown.map(([block, state]) => [block, state]),
       blocks.rows.map(({ block, state }) => [block, state]).reverse(),
     );
-    const work = await api("status", [["by", "work"]]);
+    const work = await told.get("status?by=work");
     assert.deepEqual(
       (await cellsOf(page, "section[aria-labelledby=work] table")).map(([name, state]) => [name, state]),
       work.rows.map(({ work: name, state }) => [name, state]),

@@ -37,7 +37,7 @@ const PAGES = [
 // Of the fleet whose hardware differs.
 const ARMS =
   "control=label%3Apages%3Dsmall&test=label%3Apages%3Dhuge&name=huge%20pages&margin=1%25&where=platform%3DAMD%20Zen%202";
-const NOW = new Date().toISOString();
+const OVER = new Date(Date.now() - 1000).toISOString().replace(/\.\d+Z/, "Z");
 const HARDWARE_PAGES = [
   [
     "hardware",
@@ -48,7 +48,7 @@ const HARDWARE_PAGES = [
   ["placement", "?page=placement&since=4h", ".assignment", true],
   ["experiments", `?page=experiments`, ".definition", true],
   ["experiment-running", `?page=experiments&${ARMS}&since=61m&min_instances=20`, ".curve .marked", true],
-  ["experiment-ended", `?page=experiments&${ARMS}&since=61m&until=${NOW}`, ".curve .marked", true],
+  ["experiment-ended", `?page=experiments&${ARMS}&since=61m&until=${OVER}`, ".curve .marked", true],
   ["explore-events", "?page=explore&since=4h&compare_event=instructions", ".answer table", false],
   ["explore-ratio", "?page=explore&since=4h&compare_event=instructions&show=flame", ".flame canvas", false],
 ];

@@ -1,7 +1,7 @@
 // What the tests in a browser share.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { after, before } from "node:test";
 import { chromium } from "playwright-core";
@@ -89,6 +89,28 @@ export function plimsoll(...parameters) {
     Object.entries(process.env).filter(([name]) => !name.startsWith("PLIMSOLL_")),
   );
   return execFileSync(`${process.env.PLIMSOLL_BIN}/plimsoll`, parameters, { env, encoding: "utf8" });
+}
+
+// Machines of a made-up fleet (page_fleet, page_hardware) are live for 15 s after they were heard: they report until the file's tests end,
+// however long a test takes.
+export function keepsReporting(fleet) {
+  const command = [
+    `${process.env.PLIMSOLL_BIN}/${fleet}`,
+    ["register", `http://${process.env.PLIMSOLL_FLEET}`],
+  ];
+  const report = () => execFileSync(...command);
+  report();
+  let ended = false;
+  let timer;
+  const again = () => {
+    if (!ended) timer = setTimeout(() => execFile(...command, again), 3000);
+  };
+  again();
+  after(() => {
+    ended = true;
+    clearTimeout(timer);
+  });
+  return report; // once more, at once
 }
 
 export function percent(share) {

@@ -41,15 +41,21 @@ export function Hardware() {
       <Shown {...asked} placeholder={<div class="placeholder tall" />}>
         {(table) => <Compared view={view} platforms={table} coverage={coverage} />}
       </Shown>
-      {asked.answer.state === "failed" ? (
-        <p class="actions">
-          <WithoutTimes />
-          {valuesOf(address.value, "where").length === 0 ? null : (
-            <a {...linkTo(withParameters(address.value, { where: [] }))}>Remove the filters</a>
-          )}
-        </p>
-      ) : null}
+      {asked.answer.state === "failed" ? <WaysOut /> : null}
     </>
+  );
+}
+
+// Of a question that has no answer.
+function WaysOut() {
+  const isGiven = (name: string): boolean => valuesOf(address.value, name).length > 0;
+  return (
+    <p class="actions">
+      {isGiven("since") || isGiven("until") ? <WithoutTimes /> : null}
+      {isGiven("where") ? (
+        <a {...linkTo(withParameters(address.value, { where: [] }))}>Remove the filters</a>
+      ) : null}
+    </p>
   );
 }
 
@@ -319,6 +325,7 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
           );
         }}
       </Shown>
+      {asked.answer.state === "failed" ? <WaysOut /> : null}
     </section>
   );
 }
