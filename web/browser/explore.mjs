@@ -104,13 +104,13 @@ test("events, grouping and times are in the address", () =>
       events.length,
     );
     const options = await page
-      .getByLabel("Event")
+      .getByLabel(/^Event/)
       .locator("option")
       .evaluateAll((all) => all.map(({ value }) => value));
     assert.deepEqual(options, ["", ...events]);
-    await page.getByLabel("Event").selectOption("page-faults");
+    await page.getByLabel(/^Event/).selectOption("page-faults");
     await page.getByText("search::Index::Load").first().waitFor();
-    await page.getByLabel("Event").selectOption("");
+    await page.getByLabel(/^Event/).selectOption("");
     const by = page.getByRole("combobox", { name: "Add a dimension to group by" });
     await by.fill("platf");
     await page.getByRole("option", { name: /platform/ }).click();
