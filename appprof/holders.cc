@@ -12,6 +12,7 @@
 namespace plimsoll::appprof {
 
 constinit std::atomic<const void*> g_watched_locks[kWatchedLocks]{};
+alignas(64) constinit std::atomic<uint32_t> g_notes_left{0};
 
 namespace {
 
@@ -40,6 +41,7 @@ int watch_lock(const void* lock, int64_t sample_at_ns) noexcept {
       note.sample_at_ns.store(sample_at_ns, std::memory_order_relaxed);
       g_watched_locks[place].store(lock, std::memory_order_relaxed);
       note.state.store(kWaiting, std::memory_order_release);
+      g_notes_left.fetch_add(1, std::memory_order_relaxed);
       return static_cast<int>(place);
     }
   }
@@ -51,6 +53,7 @@ Holder unwatch_lock(int place, std::span<uintptr_t> frames) noexcept {
     return {};
   }
   Note& note = g_notes[place];
+  g_notes_left.fetch_sub(1, std::memory_order_relaxed);
   g_watched_locks[place].store(nullptr, std::memory_order_relaxed);
   Holder holder;
   const uint32_t found = note.state.exchange(kAbandoned, std::memory_order_acq_rel);
@@ -92,6 +95,7 @@ void note_holder(const void* lock, size_t place, uintptr_t caller) noexcept {
 }
 
 void reset_holders_in_child() noexcept {
+  g_notes_left.store(0, std::memory_order_relaxed);
   for (size_t place = 0; place < kWatchedLocks; ++place) {
     g_watched_locks[place].store(nullptr, std::memory_order_relaxed);
     g_notes[place].state.store(kFree, std::memory_order_relaxed);

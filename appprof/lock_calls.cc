@@ -16,12 +16,13 @@
 namespace plimsoll::appprof {
 namespace {
 
-using MutexCall = int (*)(pthread_mutex_t*);
-using MutexTimedCall = int (*)(pthread_mutex_t*, const timespec*);
-using MutexClockCall = int (*)(pthread_mutex_t*, clockid_t, const timespec*);
-using RwlockCall = int (*)(pthread_rwlock_t*);
-using RwlockTimedCall = int (*)(pthread_rwlock_t*, const timespec*);
-using RwlockClockCall = int (*)(pthread_rwlock_t*, clockid_t, const timespec*);
+// noexcept, so that a last call of them is a jump. None of them is a point of cancellation; waits for conditions are.
+using MutexCall = int (*)(pthread_mutex_t*) noexcept;
+using MutexTimedCall = int (*)(pthread_mutex_t*, const timespec*) noexcept;
+using MutexClockCall = int (*)(pthread_mutex_t*, clockid_t, const timespec*) noexcept;
+using RwlockCall = int (*)(pthread_rwlock_t*) noexcept;
+using RwlockTimedCall = int (*)(pthread_rwlock_t*, const timespec*) noexcept;
+using RwlockClockCall = int (*)(pthread_rwlock_t*, clockid_t, const timespec*) noexcept;
 using ConditionCall = int (*)(pthread_cond_t*, pthread_mutex_t*);
 using ConditionTimedCall = int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*);
 using ConditionClockCall = int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
@@ -40,16 +41,19 @@ class RealCall {
   constexpr explicit RealCall(const char* name, const char* version = nullptr)
       : name_(name), version_(version) {}
   Call get() noexcept {
-    Call call = call_.load(std::memory_order_relaxed);
-    if (call == nullptr) [[unlikely]] {
-      void* found = version_ == nullptr ? nullptr : ::dlvsym(RTLD_NEXT, name_, version_);
-      call = reinterpret_cast<Call>(found != nullptr ? found : ::dlsym(RTLD_NEXT, name_));
-      call_.store(call, std::memory_order_relaxed);
-    }
-    return call;
+    const Call call = call_.load(std::memory_order_relaxed);
+    return call != nullptr ? call : find();
   }
 
  private:
+  // Apart, so that the calls below stay free of what they need once.
+  [[gnu::cold, gnu::noinline]] Call find() noexcept {
+    void* found = version_ == nullptr ? nullptr : ::dlvsym(RTLD_NEXT, name_, version_);
+    const Call call = reinterpret_cast<Call>(found != nullptr ? found : ::dlsym(RTLD_NEXT, name_));
+    call_.store(call, std::memory_order_relaxed);
+    return call;
+  }
+
   const char* const name_;
   const char* const version_;
   std::atomic<Call> call_{nullptr};
@@ -88,6 +92,29 @@ int call_real(RealCall<Call>& real, Arguments... arguments) noexcept {
   return call == nullptr ? ENOSYS : call(arguments...);
 }
 
+// Another thread has the lock. Apart: saving what this needs would cost each free lock several stores.
+template <typename Wait>
+[[gnu::cold, gnu::noinline]] int timed_wait(const void* lock, Wait wait, const void* caller) noexcept {
+  const LockWait waited = begin_wait(lock);
+  const int result = wait();
+  // A wait that timed out was one too; EDEADLK and EINVAL return at once.
+  end_wait(waited, result == 0 || result == ETIMEDOUT || result == EOWNERDEAD,
+           reinterpret_cast<uintptr_t>(caller));
+  return result;
+}
+
+[[gnu::cold, gnu::noinline]] int unlock_watched(RealCall<MutexCall>& real, pthread_mutex_t* mutex,
+                                                const void* caller) noexcept {
+  note_release(mutex, caller);
+  return call_real(real, mutex);
+}
+
+[[gnu::cold, gnu::noinline]] int unlock_watched(RealCall<RwlockCall>& real, pthread_rwlock_t* lock,
+                                                const void* caller) noexcept {
+  note_release(lock, caller);
+  return call_real(real, lock);
+}
+
 // Tries first: what is free is taken without a look at a clock. Any answer but EBUSY is that of the waiting call too (an error
 // of the lock, a dead owner, a count that is full).
 template <typename Try, typename Wait>
@@ -96,15 +123,10 @@ template <typename Try, typename Wait>
   if (!are_locks_on()) {
     return wait();
   }
-  if (const int result = try_lock(); result != EBUSY) {
+  if (const int result = try_lock(); result != EBUSY) [[likely]] {
     return result;
   }
-  const LockWait waited = begin_wait(lock);
-  const int result = wait();
-  // A wait that timed out was one too; EDEADLK and EINVAL return at once.
-  end_wait(waited, result == 0 || result == ETIMEDOUT || result == EOWNERDEAD,
-           reinterpret_cast<uintptr_t>(caller));
-  return result;
+  return timed_wait(lock, wait, caller);
 }
 
 // Not noexcept: a thread that is cancelled while it waits unwinds through here, and through who called.
@@ -139,7 +161,7 @@ bool are_lock_calls_ours() noexcept {
 
 }  // namespace plimsoll::appprof
 
-using plimsoll::appprof::are_locks_on;
+using plimsoll::appprof::are_locks_watched;
 using plimsoll::appprof::call_real;
 using plimsoll::appprof::g_cond_clockwait;
 using plimsoll::appprof::g_cond_timedwait;
@@ -158,9 +180,9 @@ using plimsoll::appprof::g_rwlock_tryrdlock;
 using plimsoll::appprof::g_rwlock_trywrlock;
 using plimsoll::appprof::g_rwlock_unlock;
 using plimsoll::appprof::g_rwlock_wrlock;
-using plimsoll::appprof::note_release;
 using plimsoll::appprof::timed;
 using plimsoll::appprof::timed_condition;
+using plimsoll::appprof::unlock_watched;
 
 #define APPPROF_REPLACES extern "C" __attribute__((visibility("default"), noinline))
 
@@ -222,15 +244,15 @@ APPPROF_REPLACES int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_
 }
 
 APPPROF_REPLACES int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
-  if (are_locks_on()) {
-    note_release(mutex, __builtin_return_address(0));
+  if (are_locks_watched()) [[unlikely]] {
+    return unlock_watched(g_mutex_unlock, mutex, __builtin_return_address(0));
   }
   return call_real(g_mutex_unlock, mutex);
 }
 
 APPPROF_REPLACES int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
-  if (are_locks_on()) {
-    note_release(lock, __builtin_return_address(0));
+  if (are_locks_watched()) [[unlikely]] {
+    return unlock_watched(g_rwlock_unlock, lock, __builtin_return_address(0));
   }
   return call_real(g_rwlock_unlock, lock);
 }

@@ -12,12 +12,14 @@
 #include "appprof/thread_state.h"
 
 namespace plimsoll::appprof {
+
+constinit std::atomic<bool> g_locks_on{false};
+
 namespace {
 
 constinit SiteTable g_waits;
 constinit SiteTable g_held;
 constinit SiteTable g_condition_waits;
-constinit std::atomic<bool> g_locks_on{false};
 constinit std::atomic<uint64_t> g_lock_period_ns{0};
 constinit std::atomic<int64_t> g_locks_began_ns{0};
 
@@ -59,10 +61,6 @@ void reset_locks_in_child() noexcept {
   }
   reset_holders_in_child();
   g_locks_began_ns.store(0);
-}
-
-bool are_locks_on() noexcept {
-  return g_locks_on.load(std::memory_order_relaxed);
 }
 
 LockWait begin_wait(const void* lock) noexcept {

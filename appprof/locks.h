@@ -9,6 +9,7 @@
 // profile has them, its mutex profile does not. A wait ends when the mutex is taken back, which the C library does within the call.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -19,7 +20,11 @@ namespace plimsoll::appprof {
 // Returns what keeps it from working; empty: nothing. Once started, counts go on from where they were.
 std::string start_locks(uint64_t period_ns);
 void stop_locks() noexcept;
-bool are_locks_on() noexcept;
+// Read at each lock: inline, so that it costs a load.
+extern constinit std::atomic<bool> g_locks_on;
+inline bool are_locks_on() noexcept {
+  return g_locks_on.load(std::memory_order_relaxed);
+}
 // In a child that has just been forked: off, and nothing counted, so that what the parent counted is not counted twice.
 void reset_locks_in_child() noexcept;
 
