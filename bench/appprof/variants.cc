@@ -58,6 +58,11 @@ Result<Variants> variants(const ScratchFolder& folder) {
        .variables = {fmt::format("LD_PRELOAD={}:{}", library, kTcmalloc),
                      "PLIMSOLL_APPPROF_LISTEN=unix:" + (folder / "appprof.sock")},
        .wrapper = {}},
+      // The part of the cost that is the allocator's own.
+      {.name = "tcmalloc-sampling",
+       .base = "tcmalloc",
+       .variables = {fmt::format("LD_PRELOAD={}", kTcmalloc), "TCMALLOC_SAMPLE_PARAMETER=524288"},
+       .wrapper = {}},
       {.name = "HEAPPROFILE",
        .base = "tcmalloc",
        .variables = {fmt::format("LD_PRELOAD={}", kTcmalloc), "HEAPPROFILE=" + (folder / "heap")},

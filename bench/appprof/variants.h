@@ -21,7 +21,7 @@ struct Variants {
   std::vector<std::string> skipped;  // "heaptrack: not installed"
 };
 
-// appprof and HEAPPROFILE, which profile what tcmalloc allocates, beside tcmalloc; heaptrack, which takes any allocator, beside the C
+// appprof, tcmalloc with its own sampling, and HEAPPROFILE, which profile what tcmalloc allocates, beside tcmalloc; heaptrack, which takes any allocator, beside the C
 // library's. kNotFound without tcmalloc. `folder` takes what they write.
 Result<Variants> variants(const ScratchFolder& folder);
 
