@@ -32,6 +32,10 @@ class SearchPass {
   SearchPass(const ComparedRequests& requests, const BucketSearchOptions& options)
       : requests_(requests), options_(options), scores_(version_scores(requests)) {
     variance_ = host_variance(requests_, scores_.score);
+    sides_.resize(requests.hosts);
+    for (size_t i = 0; i < requests.size(); ++i) {
+      requests.add_side(i, sides_[requests.host[i]]);
+    }
     order_.resize(requests.size());
     std::iota(order_.begin(), order_.end(), 0U);
     std::sort(order_.begin(), order_.end(),
@@ -40,7 +44,7 @@ class SearchPass {
   }
 
   const VersionScores& scores() const { return scores_; }
-  size_t buckets() const { return buckets_.size(); }
+  size_t buckets() const { return tested_; }
   // The bucket with the largest t, and its p.
   FoundBucket strongest() const;
   FoundBucket pruned(FoundBucket found) const;
@@ -68,7 +72,9 @@ class SearchPass {
   VersionScores scores_;
   HostVariance variance_;
   std::vector<uint32_t> order_;  // requests by cell
+  std::vector<uint8_t> sides_;   // by host
   std::vector<Bucket> buckets_;
+  size_t tested_ = 0;  // buckets with enough hosts of both sides
 };
 
 void SearchPass::add_subsets(const std::vector<uint32_t>& attributes, uint32_t from) {
@@ -94,19 +100,18 @@ void SearchPass::add_buckets(const std::vector<uint32_t>& attributes) {
     combinations *= requests_.attributes[attribute].values.size();
   }
   std::vector<std::vector<HostMean>> means(combinations);
-  std::vector<std::pair<uint32_t, double>> sums(combinations);  // of the cell at hand
+  std::vector<std::array<CellSum, 2>> sums(combinations);  // of the host at hand
   std::vector<size_t> touched;
-  const auto end_cell = [&](uint32_t cell) {
+  const auto end_host = [&](uint32_t host) {
     for (const size_t key : touched) {
-      const auto [count, sum] = std::exchange(sums[key], {});
-      means[key].push_back(host_mean(cell, count, sum, variance_));
+      add_host(host, sides_[host], std::exchange(sums[key], {}), variance_, means[key]);
     }
     touched.clear();
   };
   for (size_t place = 0; place < order_.size(); ++place) {
     const uint32_t request = order_[place];
-    if (place > 0 && cell_of(request) != cell_of(order_[place - 1])) {
-      end_cell(cell_of(order_[place - 1]));
+    if (place > 0 && requests_.host[request] != requests_.host[order_[place - 1]]) {
+      end_host(requests_.host[order_[place - 1]]);
     }
     size_t key = 0;
     bool is_whole = true;
@@ -116,14 +121,16 @@ void SearchPass::add_buckets(const std::vector<uint32_t>& attributes) {
       is_whole = is_whole && value != 0;
     }
     if (is_whole) {
-      if (sums[key].first++ == 0) {
+      if (sums[key][0].requests + sums[key][1].requests == 0) {
         touched.push_back(key);
       }
-      sums[key].second += scores_.score[request];
+      CellSum& cell = sums[key][requests_.is_new[request]];
+      cell.requests += 1;
+      cell.sum += static_cast<double>(scores_.score[request]);
     }
   }
   if (!order_.empty()) {
-    end_cell(cell_of(order_.back()));
+    end_host(requests_.host[order_.back()]);
   }
   for (size_t key = 0; key < combinations; ++key) {
     if (means[key].size() < 2 * options_.min_hosts) {
@@ -136,15 +143,10 @@ void SearchPass::add_buckets(const std::vector<uint32_t>& attributes) {
       bucket.terms.insert(bucket.terms.begin(), {*attribute, static_cast<uint16_t>(left % values)});
       left /= values;
     }
-    std::array<SideSums, 2> sides;
-    for (const HostMean& mean : bucket.means) {
-      SideSums& side = sides[mean.cell % 2];
-      side.hosts += 1;
-      side.weight += static_cast<double>(mean.weight);
-      side.weighted += static_cast<double>(mean.weighted);
-      side.squared += static_cast<double>(mean.squared);
-    }
+    const auto sides = side_sums(bucket.means);
     const Contrast found = contrast(sides[1], sides[0], variance_, min_hosts());
+    // Those that other ways of rolling out could test count for chance, but were not tested.
+    tested_ += std::min(sides[0].hosts, sides[1].hosts) >= min_hosts() ? 1 : 0;
     bucket.t = found.t;
     bucket.fit = found.fit;
     buckets_.push_back(std::move(bucket));
@@ -192,29 +194,24 @@ FoundBucket SearchPass::strongest() const {
 template <typename IsIn>
 SearchPass::Sides SearchPass::sides_of(const IsIn& is_in) const {
   Sides sides;
-  double count = 0;
-  double sum = 0;
+  std::array<CellSum, 2> cells{};
+  std::vector<HostMean> means;
   for (size_t place = 0; place < order_.size(); ++place) {
     const uint32_t request = order_[place];
     if (is_in(request)) {
-      count += 1;
-      sum += static_cast<double>(scores_.score[request]);
+      const size_t side = requests_.is_new[request];
+      cells[side].requests += 1;
+      cells[side].sum += static_cast<double>(scores_.score[request]);
+      ++sides[side].requests;
     }
-    const uint32_t cell = cell_of(request);
-    const bool is_last = place + 1 == order_.size() || cell_of(order_[place + 1]) != cell;
-    if (is_last && count > 0) {
-      const HostMean mean = host_mean(cell, count, sum, variance_);
-      Side& side = sides[cell % 2];
-      side.sums.hosts += 1;
-      side.sums.weight += static_cast<double>(mean.weight);
-      side.sums.weighted += static_cast<double>(mean.weighted);
-      side.sums.squared += static_cast<double>(mean.squared);
-      side.requests += static_cast<size_t>(count);
-    }
-    if (is_last) {
-      count = sum = 0;
+    const uint32_t host = requests_.host[request];
+    if (place + 1 == order_.size() || requests_.host[order_[place + 1]] != host) {
+      add_host(host, sides_[host], std::exchange(cells, {}), variance_, means);
     }
   }
+  const auto sums = side_sums(means);
+  sides[0].sums = sums[0];
+  sides[1].sums = sums[1];
   return sides;
 }
 

@@ -35,7 +35,7 @@ struct FoundBucket {
 struct BucketSearch {
   std::vector<FoundBucket> found;  // the strongest first
   FoundBucket strongest;           // that is not found; its p is an estimate from few permutations
-  size_t buckets = 0;              // tested
+  size_t buckets = 0;              // tested: with min_hosts of either side
   double overlap = 1;              // VersionScores
   bool is_within_hosts = false;
   size_t strata = 0;
@@ -47,7 +47,8 @@ struct BucketSearch {
 //
 //   t = (M_new - M_base) / sqrt(V_new / W_new + V_base / W_base),   V = (sum w (m - M)^2 + d v) / (hosts - 1 + d),
 //
-// with v the variance between hosts of all requests and d = 4 (Welch, Biometrika 34, 1947; Smyth, Statistical Applications in Genetics and
+// where a host that ran both versions stands with half its difference on either side, weighed by 4 n_new n_old / (n_new + n_old) requests: it is
+// compared with itself, and one that ran a version for minutes only weighs little. v is the variance between hosts of all requests and d = 4 (Welch, Biometrika 34, 1947; Smyth, Statistical Applications in Genetics and
 // Molecular Biology 3, 2004). p is the share of permutations of versions over hosts, those of hosts with both sides swapped or not, whose
 // largest t over all buckets is as large (Westfall and Young, Resampling-Based Multiple Testing, 1993); permuting stops early once p cannot
 // become as small as max_p (Besag and Clifford, Biometrika 78, 1991).

@@ -19,6 +19,11 @@ double variance_of(const SideSums& side, const HostVariance& all) {
   return (spread + kPriorHosts * all.between) / (side.hosts - 1 + kPriorHosts);
 }
 
+// Half a difference of two means scatters as the mean of so many requests.
+double requests_of_pair(double base, double of_new) {
+  return 4 * base * of_new / (base + of_new);
+}
+
 }  // namespace
 
 HostVariance host_variance(const ComparedRequests& requests, std::span<const float> score) {
@@ -40,11 +45,15 @@ HostVariance host_variance(const ComparedRequests& requests, std::span<const flo
   std::array<std::vector<double>, 2> means;
   for (size_t i = 0; i < cells.size(); ++i) {
     const Cell& cell = cells[i];
-    if (cell.count > 0) {
-      within += cell.squares - cell.sum * cell.sum / cell.count;
-      inverse_counts += 1 / cell.count;
-      means[i % 2].push_back(cell.sum / cell.count);
+    if (cell.count == 0) {
+      continue;
     }
+    within += cell.squares - cell.sum * cell.sum / cell.count;
+    const Cell& other = cells[i ^ 1U];
+    const double mean = cell.sum / cell.count;
+    const bool is_pair = other.count > 0;
+    inverse_counts += 1 / (is_pair ? requests_of_pair(cell.count, other.count) : cell.count);
+    means[i % 2].push_back(is_pair ? (mean - other.sum / other.count) / 2 : mean);
   }
   const auto used = static_cast<double>(means[0].size() + means[1].size());
   const auto count = static_cast<double>(requests.size());
@@ -66,13 +75,37 @@ HostVariance host_variance(const ComparedRequests& requests, std::span<const flo
   return {.between = within_variance / ratio, .ratio = ratio};
 }
 
-HostMean host_mean(uint32_t cell, double requests, double sum, const HostVariance& variance) {
-  const double weight = requests / (requests + variance.ratio);
-  const double mean = sum / requests;
-  return {.cell = cell,
-          .weight = static_cast<float>(weight),
-          .weighted = static_cast<float>(weight * mean),
-          .squared = static_cast<float>(weight * mean * mean)};
+void add_host(uint32_t host, uint8_t sides, const std::array<CellSum, 2>& cells, const HostVariance& variance,
+              std::vector<HostMean>& means) {
+  const auto add = [&](size_t side, double requests, double mean) {
+    const double weight = requests / (requests + variance.ratio);
+    means.push_back({.cell = 2 * host + static_cast<uint32_t>(side),
+                     .weight = static_cast<float>(weight),
+                     .weighted = static_cast<float>(weight * mean),
+                     .squared = static_cast<float>(weight * mean * mean)});
+  };
+  const auto [base, of_new] = cells;
+  if (base.requests > 0 && of_new.requests > 0) {
+    const double requests = requests_of_pair(base.requests, of_new.requests);
+    const double half = (of_new.sum / of_new.requests - base.sum / base.requests) / 2;
+    add(0, requests, -half);
+    add(1, requests, half);
+  } else if (sides != kRanBoth && base.requests + of_new.requests > 0) {
+    const size_t side = of_new.requests > 0 ? 1 : 0;
+    add(side, cells[side].requests, cells[side].sum / cells[side].requests);
+  }
+}
+
+std::array<SideSums, 2> side_sums(std::span<const HostMean> means) {
+  std::array<SideSums, 2> sides;
+  for (const HostMean& mean : means) {
+    SideSums& side = sides[mean.cell % 2];
+    side.hosts += 1;
+    side.weight += static_cast<double>(mean.weight);
+    side.weighted += static_cast<double>(mean.weighted);
+    side.squared += static_cast<double>(mean.squared);
+  }
+  return sides;
 }
 
 Contrast contrast(const SideSums& of_new, const SideSums& base, const HostVariance& variance,

@@ -25,7 +25,17 @@ struct HostVariance {
 };
 HostVariance host_variance(const ComparedRequests& requests, std::span<const float> score);
 
-HostMean host_mean(uint32_t cell, double requests, double sum, const HostVariance& variance);
+// A host's requests of one side in a bucket.
+struct CellSum {
+  double requests = 0;
+  double sum = 0;  // of scores
+};
+
+// Adds what a host says of a bucket to `means`: its mean, or with both sides half their difference, either way and with one weight, so that
+// swapping sides changes the sign and nothing else, however unequal the sides are. A host that ran both (`sides`), but only one in the bucket,
+// says nothing: which one is a matter of which had more requests.
+void add_host(uint32_t host, uint8_t sides, const std::array<CellSum, 2>& cells, const HostVariance& variance,
+              std::vector<HostMean>& means);
 
 // Sums over the hosts of one side.
 struct SideSums {
@@ -43,6 +53,9 @@ struct Contrast {
   double fit = 0;
   double error = 0;  // standard error of the difference
 };
+// By side.
+std::array<SideSums, 2> side_sums(std::span<const HostMean> means);
+
 Contrast contrast(const SideSums& of_new, const SideSums& base, const HostVariance& variance,
                   double min_hosts);
 

@@ -170,7 +170,9 @@ std::vector<uint32_t> shared_hosts(const ComparedRequests& requests) {
   for (size_t i = 0; i < requests.size(); ++i) {
     requests.add_side(i, sides[requests.host[i]]);
   }
-  if (2 * static_cast<size_t>(std::ranges::count(sides, kRanBoth)) < requests.hosts) {
+  // Hosts all of whose requests an earlier pass found have no side.
+  const auto hosts = sides.size() - static_cast<size_t>(std::ranges::count(sides, 0));
+  if (2 * static_cast<size_t>(std::ranges::count(sides, kRanBoth)) < hosts) {
     return {};
   }
   std::vector<uint32_t> group(requests.size());

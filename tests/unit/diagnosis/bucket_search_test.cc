@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
 #include <map>
+#include <random>
 
 #include "statistics/incomplete_beta.h"
 #include "tests/traces/version_generator.h"
@@ -108,6 +111,73 @@ TEST(BucketSearch, ComparesHostsWithThemselvesWhereTheyRanBoth) {
   EXPECT_TRUE(search.is_within_hosts);
   ASSERT_EQ(search.found.size(), 1);
   EXPECT_EQ(describe(search.found.front().terms, requests), "all requests");
+}
+
+// 1,000 requests of the old version and 20 of the new one on each of 60 hosts, as while it is rolled out in place.
+ComparedRequests rolled_out_in_place(uint64_t seed, double factor) {
+  std::mt19937_64 random(seed);
+  const auto uniform = [&random] { return static_cast<double>(random() >> 11U) * 0x1p-53; };
+  ComparedRequests made;
+  made.hosts = 60;
+  for (const int values : {3, 4, 3}) {
+    BucketAttribute& added = made.attributes.emplace_back();
+    added.name = std::string("a") + std::to_string(made.attributes.size());
+    added.values.emplace_back();
+    for (int value = 0; value < values; ++value) {
+      added.values.push_back(std::to_string(value));
+    }
+  }
+  for (uint32_t host = 0; host < made.hosts; ++host) {
+    std::array<uint16_t, 3> values{};
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<uint16_t>(1 + random() % (made.attributes[i].values.size() - 1));
+    }
+    const double slower = 0.2 * uniform();
+    for (int request = 0; request < 1020; ++request) {
+      const bool is_new = request >= 1000;
+      const double scatter = uniform() + uniform() + uniform();
+      made.ms.push_back(static_cast<float>(20 * std::exp(slower + scatter) * (is_new ? factor : 1)));
+      made.start_ns.push_back(static_cast<int64_t>(random() >> 20U));
+      made.host.push_back(host);
+      made.is_new.push_back(is_new ? 1 : 0);
+      for (size_t i = 0; i < values.size(); ++i) {
+        made.attributes[i].value_of.push_back(values[i]);
+      }
+    }
+  }
+  return made;
+}
+
+TEST(BucketSearch, AccusesNothingWhereHostsRanVersionsUnequally) {
+  constexpr int kTrials = 150;
+  int accused = 0;
+  for (uint64_t seed = 0; seed < kTrials; ++seed) {
+    accused += found_in(rolled_out_in_place(3000 + seed, 1)).empty() ? 0 : 1;
+  }
+  std::cout << "1000 to 20 requests a host: " << accused << " of " << kTrials << " accused\n";
+  EXPECT_LE(upper_limit(accused, kTrials), 0.05);
+  int found = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    found += found_in(rolled_out_in_place(4000 + seed, 1.2)) == "all requests" ? 1 : 0;
+  }
+  std::cout << "1000 to 20 requests a host, x 1.2: " << found << " of 20 found\n";
+  EXPECT_GE(found, 19);
+}
+
+// 2 of 102 hosts run the new version: buckets are there, but none that can be tested.
+TEST(BucketSearch, CountsOnlyBucketsThatCanBeTested) {
+  ComparedRequests requests;
+  requests.hosts = 102;
+  for (uint32_t i = 0; i < 2040; ++i) {
+    const uint32_t host = i % 102;
+    requests.ms.push_back(static_cast<float>((host < 2 ? 20 : 10) + i % 7));
+    requests.start_ns.push_back(i);
+    requests.host.push_back(host);
+    requests.is_new.push_back(host < 2 ? 1 : 0);
+  }
+  const BucketSearch search = search_buckets(requests);
+  EXPECT_TRUE(search.found.empty());
+  EXPECT_EQ(search.buckets, 0);
 }
 
 }  // namespace
