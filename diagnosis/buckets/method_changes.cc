@@ -184,7 +184,9 @@ Bottleneck MethodComparison::bottleneck_of(const MethodChange& method) const {
   const double growth = method.on_path_ms.difference();
   const double by_self = (method.current_self_ms - method.base_self_ms) * method.current_calls;
   const double by_calls = (method.current_calls - method.base_calls) * method.base_self_ms;
-  if (by_self < kMostOfIt * growth && find_caller(found)) {
+  if (method.base_calls == 0) {
+    found.kind = Bottleneck::Kind::kMoreCalls;
+  } else if (by_self < kMostOfIt * growth && find_caller(found)) {
     found.kind = Bottleneck::Kind::kSequential;
   } else if (method.current_calls >= kMoreCalls * method.base_calls && by_calls >= kMostOfIt * growth) {
     found.kind = Bottleneck::Kind::kMoreCalls;
@@ -216,8 +218,9 @@ void add_methods(const ComparedRequests& requests, std::span<const uint32_t> mem
                  const CallForest& forest, const HostBootstrap& bootstrap, BucketComparison& made) {
   const MethodComparison comparison(requests, members, forest, bootstrap);
   made.methods = comparison.methods();
-  if (!made.methods.empty() && made.methods.front().on_path_ms.is_larger()) {
-    made.bottleneck = comparison.bottleneck_of(made.methods.front());
+  const auto grown = std::ranges::find_if(made.methods, &ValueChange::is_larger, &MethodChange::on_path_ms);
+  if (grown != made.methods.end()) {
+    made.bottleneck = comparison.bottleneck_of(*grown);
   }
 }
 

@@ -136,6 +136,10 @@ Status TableBuilder::find_versions() {
       return one_version_only();
     }
     add_requests(nullptr);
+    // Several versions, but only in later spans of requests that began with one.
+    if (made_.versions.size() < 2) {
+      return one_version_only();
+    }
   } else {
     const auto column = SpanColumn::named(options_.version, spans_);
     if (!column) {

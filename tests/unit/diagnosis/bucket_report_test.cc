@@ -152,6 +152,74 @@ TEST(BucketReport, SaysWhatIsMissing) {
   EXPECT_THAT(regressions_in({}, {.since_ns = INT64_MAX - 1}), HasSubstr("no request of 1500 began"));
 }
 
+// The bottleneck of 800 requests on 20 hosts: those of the new version, on hosts from 10, have calls as `add_calls` writes them.
+template <typename AddCalls>
+std::string bottleneck_of(const AddCalls& add_calls) {
+  std::string table = "trace_id,span_id,parent_id,service,method,machine,version,start_ns,end_ns\n";
+  for (int64_t row = 1; row <= 800; ++row) {
+    add_calls(table, row, row % 20, row % 20 >= 10);
+  }
+  const traces::SpanSet spans = spans_in(table);
+  const traces::Assembly assembly = traces::assemble(spans);
+  const auto report = find_regressions(spans, assembly);
+  if (!report || report->regressions.size() != 1) {
+    return report ? "none" : report.error().text();
+  }
+  const Bottleneck& bottleneck = report->regressions.front().comparison.bottleneck;
+  return bottleneck.kind == Bottleneck::Kind::kNone
+             ? name_of(bottleneck.kind)
+             : method_text(report->forest, bottleneck.method.path, spans.names()) + ": " +
+                   name_of(bottleneck.kind);
+}
+
+std::string call(int64_t row, int id, int parent, const char* method, int64_t host, bool is_new,
+                 int64_t begin_us, int64_t end_us) {
+  return fmt::format("{:x},{},{},web,{},m{},{},{},{}\n", row, id, parent == 0 ? "" : std::to_string(parent),
+                     method, host, is_new ? "2.1" : "2.0", row * 1'000'000'000 + begin_us * 1000,
+                     row * 1'000'000'000 + end_us * 1000);
+}
+
+TEST(BucketReport, TellsCallsThatAreNewFromSlowerOnes) {
+  const auto scatter_us = [](int64_t row) { return row * 7919 % 997; };
+  const auto with_calls = [&](int old_calls, int new_calls, int64_t old_us, int64_t new_us) {
+    return bottleneck_of([&, old_calls, new_calls, old_us, new_us](std::string& table, int64_t row,
+                                                                   int64_t host, bool is_new) {
+      const int calls = is_new ? new_calls : old_calls;
+      const int64_t each_us = is_new ? new_us : old_us;
+      table += call(row, 1, 0, "get", host, is_new, 0, 10'000 + scatter_us(row) + calls * each_us);
+      for (int i = 0; i < calls; ++i) {
+        table += call(row, 2 + i, 1, "query", host, is_new, 100 + i * each_us, 100 + (i + 1) * each_us);
+      }
+    });
+  };
+  EXPECT_EQ(with_calls(0, 1, 0, 5000), "web query: called more often");
+  EXPECT_EQ(with_calls(1, 2, 5000, 5000), "web query: called more often");
+  EXPECT_EQ(with_calls(1, 1, 5000, 9000), "web query: takes longer itself");
+}
+
+// One host of the new version waits so long in "poll" that it grew most, but not beyond its interval; "query" grew on all.
+TEST(BucketReport, NamesAMethodThatGrewBeyondItsInterval) {
+  EXPECT_EQ(bottleneck_of([](std::string& table, int64_t row, int64_t host, bool is_new) {
+              const int64_t query_us = is_new ? 9000 : 5000;
+              const int64_t poll_us = 1000 + (host == 10 ? 90'000 : 0);
+              table += call(row, 1, 0, "get", host, is_new, 0, 1000 + row * 7919 % 997 + query_us + poll_us);
+              table += call(row, 2, 1, "query", host, is_new, 100, 100 + query_us);
+              table += call(row, 3, 1, "poll", host, is_new, 100 + query_us, 100 + query_us + poll_us);
+            }),
+            "web query: takes longer itself");
+}
+
+TEST(BucketReport, WantsTwoVersionsAmongThoseThatBeganRequests) {
+  std::string table = "trace_id,span_id,parent_id,service,method,machine,version,start_ns,end_ns\n";
+  for (int64_t row = 1; row <= 60; ++row) {
+    table += call(row, 1, 0, "get", row % 10, false, 0, 100) + call(row, 2, 1, "get", row % 10, true, 10, 20);
+  }
+  const traces::SpanSet spans = spans_in(table);
+  const auto made = request_table(spans, traces::assemble(spans));
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().text(), HasSubstr("two versions"));
+}
+
 // "SERVICE OPERATION MS" a call, on the critical path of the only request.
 std::string critical_path(const std::string& text) {
   const traces::SpanSet spans = traces::spans_of(text);
