@@ -61,7 +61,7 @@ HostVariance host_variance(const ComparedRequests& requests, std::span<const flo
     return {};
   }
   std::vector<double> deviations;
-  for (std::vector<double>& side : means) {
+  for (const std::vector<double>& side : means) {
     std::vector<double> sorted = side;
     const double middle = statistics::median_of(sorted);
     for (const double mean : side) {

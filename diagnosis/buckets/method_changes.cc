@@ -184,11 +184,12 @@ Bottleneck MethodComparison::bottleneck_of(const MethodChange& method) const {
   const double growth = method.on_path_ms.difference();
   const double by_self = (method.current_self_ms - method.base_self_ms) * method.current_calls;
   const double by_calls = (method.current_calls - method.base_calls) * method.base_self_ms;
-  if (method.base_calls == 0) {
-    found.kind = Bottleneck::Kind::kMoreCalls;
-  } else if (by_self < kMostOfIt * growth && find_caller(found)) {
+  const bool is_new = method.base_calls == 0;
+  const bool is_more =
+      method.current_calls >= kMoreCalls * method.base_calls && by_calls >= kMostOfIt * growth;
+  if (!is_new && by_self < kMostOfIt * growth && find_caller(found)) {
     found.kind = Bottleneck::Kind::kSequential;
-  } else if (method.current_calls >= kMoreCalls * method.base_calls && by_calls >= kMostOfIt * growth) {
+  } else if (is_new || is_more) {
     found.kind = Bottleneck::Kind::kMoreCalls;
   } else if (forest_.paths[method.path].is_edge) {
     found.kind = Bottleneck::Kind::kWaiting;
