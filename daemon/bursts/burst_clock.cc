@@ -42,6 +42,10 @@ Result<Waited> WallTimer::wait_until(int64_t wall_ns, int stop_fd) {
   at.it_value.tv_sec = wall_ns / kNsPerSecond;
   at.it_value.tv_nsec = wall_ns % kNsPerSecond;
   if (::timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &at, nullptr) != 0) {
+    // Set since the last wait: the timer is armed nevertheless (timerfd_settime(2)), and the next call knows the new clock.
+    if (errno == ECANCELED) {
+      return Waited::kClockWasSet;
+    }
     return fail_errno(errno, "setting a timer of the wall clock");
   }
   for (;;) {

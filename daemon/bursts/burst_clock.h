@@ -20,7 +20,7 @@ class WallTimer {
  public:
   static Result<WallTimer> make();
 
-  // Until `wall_ns`; kClockWasSet where the clock was set meanwhile, whichever way: then the time to wait for may be another.
+  // Until `wall_ns`; kClockWasSet where the clock was set meanwhile or since the last wait, whichever way: then the time to wait for may be another.
   // kStopped when `stop_fd` is readable.
   Result<Waited> wait_until(int64_t wall_ns, int stop_fd);
 

@@ -128,7 +128,9 @@ Status record_bursts(const RecordBurstsOptions& options) {
   for (const std::string& note : recording.notes) {
     show(options.output, "note: " + note);
   }
-  if (const Status done = Recording(options, *config, **recorder, *stop).run(recording); !done) {
+  const Status done = Recording(options, *config, **recorder, *stop).run(recording);
+  // What was recorded before an error is kept.
+  if (!done && recording.bursts.empty()) {
     return done;
   }
   recording.threads = (*recorder)->threads();
@@ -139,7 +141,7 @@ Status record_bursts(const RecordBurstsOptions& options) {
   show(options.output,
        fmt::format("{}: {} bursts, {} threads, {} KiB", options.output, recording.bursts.size(),
                    recording.threads.size(), (encoded.size() + 1023) / 1024));
-  return {};
+  return done;
 }
 
 }  // namespace plimsoll::bursts
