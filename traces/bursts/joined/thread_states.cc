@@ -141,15 +141,20 @@ class Joining {
   }
 
   void take_mark(const Mark& mark) {
-    see(mark.tid, ThreadState::kRunning, 0);
+    // Of a mark outside, the switch that followed may be one that is left out: it tells of requests alone.
+    if (burst_.on_ns <= mark.time_ns && mark.time_ns <= burst_.off_ns) {
+      see(mark.tid, ThreadState::kRunning, 0);
+    }
     if (mark.kind > MarkKind::kSwitch) {
       return;
     }
     enter(mark.tid, threads_[mark.tid].state, mark.time_ns);
     if (mark.kind == MarkKind::kStop) {
+      // A thread that works for another request by now goes on with it.
       end_request(mark.value, mark.time_ns);
+    } else {
+      set_request(mark.tid, mark.value);
     }
-    set_request(mark.tid, mark.kind == MarkKind::kStop ? 0 : mark.value);
   }
 
   void take_switch(const BurstEvent& event) {

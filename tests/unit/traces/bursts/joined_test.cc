@@ -111,6 +111,21 @@ TEST(JoinedBurst, KeepsWithinTheBurst) {
             "1 running 100-200 for 7\n1 blocked 200-1000 for 7\n");
 }
 
+// The switch that may have followed is not among the events.
+TEST(JoinedBurst, MarksOutsideTheBurstTellNoState) {
+  EXPECT_EQ(joined("60 mark 1 1 7\n70 switch 1 S 0\n"), "");
+  EXPECT_EQ(joined("60 mark 1 1 7\n70 switch 1 S 0\n400 wake 0 1\n500 switch 0 Y 1\n"),
+            "1 blocked 100-400 for 7 woken by 0\n1 runnable 400-500 for 7\n1 running 500-1000 for 7\n");
+  EXPECT_EQ(joined("1100 mark 1 1 7\n"), "");
+}
+
+// As an event loop does that has gone on to the next one.
+TEST(JoinedBurst, KeepsTheRequestOfAThreadThatStopsAnother) {
+  EXPECT_EQ(
+      joined("200 mark 1 1 7\n300 mark 1 1 8\n400 mark 1 2 7\n"),
+      "1 running 100-200\n1 running 200-300 for 7\n1 running 300-400 for 8\n1 running 400-1000 for 8\n");
+}
+
 TEST(JoinedBurst, WakesOfThreadsThatRunChangeNothing) {
   EXPECT_EQ(joined("200 switch 0 Y 1\n300 wake 0 1\n400 switch 1 R 0\n450 wake 0 1\n"),
             "1 runnable 100-200\n1 running 200-400\n1 runnable 400-1000\n");
