@@ -18,11 +18,6 @@
 #include "appprof/text_sink.h"
 #include "appprof/thread_state.h"
 
-extern "C" {
-// gperftools': 1: malloc() asks the new handler, as operator new does. Returns what it was.
-__attribute__((weak)) int tc_set_new_mode(int) noexcept;
-}
-
 namespace plimsoll::appprof {
 namespace {
 
@@ -37,13 +32,9 @@ constinit std::array<char, 512> g_pprof_path{};
 constinit const Labels* g_dump_labels = nullptr;
 constinit void* g_reserve = nullptr;
 constinit std::new_handler g_previous_handler = nullptr;
-constinit bool g_has_malloc_mode = false;
 
 void put_back_handler() noexcept {
   std::set_new_handler(g_previous_handler);
-  if (g_has_malloc_mode) {
-    tc_set_new_mode(0);
-  }
 }
 
 void say(std::string_view text, std::string_view path) noexcept {
@@ -116,7 +107,7 @@ void on_out_of_memory() {
 }  // namespace
 
 std::string start_oom_dump(const std::string& folder, const Labels& labels) {
-  if (!is_tcmalloc() || tc_set_new_mode == nullptr) {
+  if (!is_tcmalloc()) {
     return "no dump when memory runs out: " + why_no_heap();
   }
   if (g_dump_state.load() == kArmed) {
@@ -140,12 +131,10 @@ std::string start_oom_dump(const std::string& folder, const Labels& labels) {
   // Never freed: a dump of another thread's may be under way whenever it is replaced.
   g_dump_labels = new Labels(labels);
   g_previous_handler = std::get_new_handler();
-  g_has_malloc_mode = g_previous_handler == nullptr;
   g_dump_state.store(kArmed);
+  // For operator new alone. tc_set_new_mode(1) would let malloc() ask too, but also any handler that the program sets later,
+  // which may abort or throw where malloc() returned no memory; and an exception's own memory comes from malloc().
   std::set_new_handler(&on_out_of_memory);
-  if (g_has_malloc_mode) {
-    tc_set_new_mode(1);
-  }
   return {};
 }
 

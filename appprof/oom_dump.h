@@ -1,8 +1,8 @@
 // A heap profile in a file when memory runs out.
 //
 // tcmalloc calls the program's new handler when it cannot get memory, in the thread that asked and without its locks: ours writes the
-// profile, puts back the handler of before, and returns, so that the allocation fails as it would have. Where the program has no handler,
-// malloc() calls ours too (tc_set_new_mode). Once in a process. A process that the kernel kills has no such moment.
+// profile, puts back the handler of before, and returns, so that the allocation fails as it would have. malloc()
+// that fails asks no handler, and has no dump. Once in a process. A process that the kernel kills has no such moment.
 #pragma once
 
 #include <string>

@@ -447,7 +447,7 @@ TEST_F(Appprof, APlantedLeakIsFoundAndNamed) {
 TEST_F(Appprof, WhereMemoryWentIsInAFileWhenItRunsOut) {
   for (const auto& [how, ending, function] : std::vector<std::tuple<std::string, std::string, std::string>>{
            {"new", "bad_alloc\n", "^hold_all_with_new"},
-           {"malloc", "no memory\n", "^hold_all_with_malloc"},
+           {"small", "bad_alloc\n", "^hold_all_with_small_blocks"},
            {"handler", "own handler\n", "^hold_all_with_new"}}) {
     SCOPED_TRACE(how);
     const TemporaryFolder dumps;
@@ -469,6 +469,18 @@ TEST_F(Appprof, WhereMemoryWentIsInAFileWhenItRunsOut) {
     }
     EXPECT_GT(all, 256 * kMiB);
     EXPECT_GT(found, 0.9 * all);
+  }
+}
+
+// malloc() asks no new handler without the library, and none with it: neither ours nor one that the program sets later.
+TEST_F(Appprof, MallocThatFailsAsksNoHandler) {
+  for (const std::string& how : {std::string("malloc"), std::string("late-handler")}) {
+    SCOPED_TRACE(how);
+    const TemporaryFolder dumps;
+    const Finished done = run({"appprof_oom", dumps.path(), how});
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_EQ(done.out, "no memory\n");
+    EXPECT_THAT(done.err, ::testing::Not(HasSubstr("out of memory: heap profile")));
   }
 }
 
