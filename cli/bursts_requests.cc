@@ -37,7 +37,7 @@ struct FoundRequests {
 FoundRequests find_requests(const traces::BurstRecording& recording, bool whole_only) {
   FoundRequests found;
   for (const traces::Burst& burst : recording.bursts) {
-    const traces::JoinedBurst joined = join_burst(burst, recording.threads.size());
+    const traces::JoinedBurst joined = join_burst(burst);
     found.lost_events += burst.all_lost();
     found.contradictions += joined.contradictions;
     for (const RequestTimes& times : request_times(burst, joined)) {

@@ -6,6 +6,7 @@
 #include "base/checksum.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"
+#include "traces/bursts/joined/chrome_json.h"
 #include "traces/bursts/recording/burst_file.h"
 
 namespace plimsoll::traces {
@@ -40,6 +41,8 @@ TEST(FuzzBursts, DamagedRecordingsAreRefusedOrSound) {
     burst.events.push_back({1'000'000 + i * int64_t{1000}, i, i, i % 3, 0, static_cast<uint16_t>(i % 2),
                             static_cast<BurstEventKind>(i % kBurstEventKinds)});
   }
+  burst.on_ns = 1'000'000;
+  burst.off_ns = 1'030'000;
   recording.bursts = {burst, burst};
   const std::string sound = encode_bursts(recording);
   std::mt19937_64 random(fuzz::seed(1));
@@ -57,6 +60,8 @@ TEST(FuzzBursts, DamagedRecordingsAreRefusedOrSound) {
         ASSERT_LT(static_cast<size_t>(event.kind), kBurstEventKinds);
       }
     }
+    // Joins all bursts, too.
+    ASSERT_FALSE(chrome_json(*decoded).empty());
     // What is read can be written.
     ASSERT_TRUE(decode_bursts(as_bytes(encode_bursts(*decoded))) == *decoded);
   }

@@ -54,7 +54,7 @@ class Document {
   }
 
   void add_burst(const Burst& burst) {
-    const JoinedBurst joined = join_burst(burst, recording_.threads.size());
+    const JoinedBurst joined = join_burst(burst);
     for (const StateInterval& interval : joined.intervals) {
       const BurstThread& thread = recording_.threads[interval.thread];
       std::string details;

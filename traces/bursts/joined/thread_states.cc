@@ -28,7 +28,7 @@ struct ThreadNow {
 
 class Joining {
  public:
-  Joining(const Burst& burst, size_t threads) : burst_(burst), threads_(threads) {}
+  explicit Joining(const Burst& burst) : burst_(burst) {}
 
   JoinedBurst run() {
     decode_marks();
@@ -47,7 +47,13 @@ class Joining {
       }
     }
     marks_until(INT64_MAX);
-    for (uint32_t thread = 0; thread < threads_.size(); ++thread) {
+    std::vector<uint32_t> seen;
+    seen.reserve(threads_.size());
+    for (const auto& [thread, now] : threads_) {
+      seen.push_back(thread);
+    }
+    std::ranges::sort(seen);
+    for (const uint32_t thread : seen) {
       close(thread, burst_.off_ns, kNoThread);
     }
     return std::move(joined_);
@@ -219,7 +225,8 @@ class Joining {
   }
 
   const Burst& burst_;
-  std::vector<ThreadNow> threads_;
+  // Of those seen in this burst alone: a recording may have many times as many threads, and many bursts.
+  std::unordered_map<uint32_t, ThreadNow> threads_;
   std::unordered_map<uint64_t, std::vector<uint32_t>> workers_;  // by request: all that have worked for it
   JoinedBurst joined_;
 };
@@ -231,8 +238,8 @@ std::string_view name_of(ThreadState state) {
   return kNames[static_cast<size_t>(state)];
 }
 
-JoinedBurst join_burst(const Burst& burst, size_t threads) {
-  return Joining(burst, threads).run();
+JoinedBurst join_burst(const Burst& burst) {
+  return Joining(burst).run();
 }
 
 }  // namespace plimsoll::traces

@@ -44,7 +44,8 @@ struct JoinedBurst {
   uint64_t contradictions = 0;  // switches that others deny: events were lost
 };
 
-// From on_ns to off_ns. `threads`: how many there are.
-JoinedBurst join_burst(const Burst& burst, size_t threads);
+// From on_ns to off_ns. Of a burst that decode_bursts() gave or a recorder: its times do not overflow. Costs what the burst's events
+// cost, however many threads its recording has.
+JoinedBurst join_burst(const Burst& burst);
 
 }  // namespace plimsoll::traces

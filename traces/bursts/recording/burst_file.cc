@@ -15,6 +15,12 @@ constexpr size_t kHeaderBytes = 32;
 constexpr int kCompressionLevel = 3;
 constexpr uint64_t kMaxTextBytes = 4096;
 constexpr uint64_t kMaxThreads = 4'000'000;
+// A time plus an offset less a planned time does not overflow, nor a burst's length times kMaxThreads. 36 years of uptime, dates until 2116, and 36 minutes.
+constexpr int64_t kMaxTimeNs = int64_t{1} << 60;
+constexpr int64_t kMaxWallNs = int64_t{1} << 62;
+constexpr int64_t kMinOffsetNs = -(int64_t{1} << 61);
+constexpr int64_t kMaxBurstNs = int64_t{1} << 41;
+constexpr int64_t kNsPerMillisecond = 1'000'000;
 constexpr uint64_t kMaxBursts = 1'000'000;
 constexpr uint64_t kMaxNotes = 1000;
 // kind, CPU, time, thread, and the call or the other thread, a byte each.
@@ -85,6 +91,27 @@ class Reader {
   ByteReader bytes_;
   bool is_sound_ = true;
 };
+
+bool is_time(int64_t time_ns) {
+  return -kMaxTimeNs <= time_ns && time_ns <= kMaxTimeNs;
+}
+
+bool is_wall_ms(int64_t time_ms) {
+  return 0 <= time_ms && time_ms <= kMaxWallNs / kNsPerMillisecond;
+}
+
+bool is_offset(int64_t offset_ns) {
+  return kMinOffsetNs <= offset_ns && offset_ns <= kMaxWallNs;
+}
+
+// So that what reads recordings need not look out for overflow. Events are in order.
+bool has_sound_times(const Burst& burst) {
+  return is_wall_ms(burst.planned.begin_ms) && is_wall_ms(burst.planned.end_ms) && is_time(burst.on_ns) &&
+         is_time(burst.off_ns) && burst.on_ns <= burst.off_ns && burst.off_ns - burst.on_ns <= kMaxBurstNs &&
+         is_offset(burst.wall_offset_on_ns) && is_offset(burst.wall_offset_off_ns) &&
+         (burst.events.empty() ||
+          (is_time(burst.events.front().time_ns) && is_time(burst.events.back().time_ns)));
+}
 
 bool has_other(BurstEventKind kind) {
   return kind == BurstEventKind::kSwitch || kind == BurstEventKind::kWake ||
@@ -208,6 +235,9 @@ Result<BurstRecording> read_content(Bytes content, const BurstFileLimits& limits
     if (!is_ordered || (recording.threads.empty() && !burst.events.empty())) {
       return fail(ErrorCode::kCorrupt, "events of burst {} are out of order, or of no thread", i);
     }
+    if (!has_sound_times(burst)) {
+      return fail(ErrorCode::kCorrupt, "burst {} has impossible times", i);
+    }
     events_left -= burst.events.size();
     recording.bursts.push_back(std::move(burst));
   }
@@ -238,7 +268,6 @@ uint64_t Burst::all_lost() const {
 }
 
 bool is_clock_off(const ClockState& clock, const BurstConfig& config) {
-  constexpr int64_t kNsPerMillisecond = 1'000'000;
   constexpr int64_t kErrorsPerBurst = 20;  // of two machines in opposite directions: a tenth together
   return !clock.is_synchronized ||
          clock.max_error_ns > config.length_ms() * kNsPerMillisecond / kErrorsPerBurst;

@@ -45,6 +45,27 @@ BurstRecording recording_of(size_t events) {
   return recording;
 }
 
+// What reads a recording adds and subtracts them.
+TEST(BurstFile, RefusesImpossibleTimes) {
+  const BurstRecording sound = recording_of(3);
+  ASSERT_TRUE(decode_bursts(as_bytes(encode_bursts(sound))));
+  const auto is_refused = [&](auto&& change) {
+    BurstRecording changed = sound;
+    change(changed.bursts[1]);
+    return !decode_bursts(as_bytes(encode_bursts(changed))).has_value();
+  };
+  EXPECT_TRUE(is_refused([](Burst& burst) { burst.on_ns = INT64_MIN; }));
+  EXPECT_TRUE(is_refused([](Burst& burst) { burst.off_ns = INT64_MAX; }));
+  EXPECT_TRUE(is_refused([](Burst& burst) { burst.off_ns = burst.on_ns - 1; }));
+  EXPECT_TRUE(is_refused([](Burst& burst) { burst.off_ns = burst.on_ns + (int64_t{1} << 42); }));
+  EXPECT_TRUE(is_refused([](Burst& burst) { burst.events.front().time_ns = INT64_MIN; }));
+  EXPECT_TRUE(is_refused([](Burst& burst) { burst.events.back().time_ns = INT64_MAX; }));
+  EXPECT_TRUE(is_refused([](Burst& burst) { burst.planned.begin_ms = INT64_MAX / 1'000'000; }));
+  EXPECT_TRUE(is_refused([](Burst& burst) { burst.planned.end_ms = -1; }));
+  EXPECT_TRUE(is_refused([](Burst& burst) { burst.wall_offset_on_ns = INT64_MAX; }));
+  EXPECT_TRUE(is_refused([](Burst& burst) { burst.wall_offset_off_ns = INT64_MIN; }));
+}
+
 TEST(BurstFile, ComesBackAsItWas) {
   for (const size_t events : {size_t{0}, size_t{1}, size_t{5000}}) {
     const BurstRecording recording = recording_of(events);

@@ -15,8 +15,6 @@
 namespace plimsoll::traces {
 namespace {
 
-constexpr size_t kTestThreads = 8;
-
 // A burst from 100 to 1000 ns, of lines "TIME WHAT ...": "switch FROM STATE TO" (STATE: S blocked, R preempted, Y yields, X ends),
 // "wake WHO WHOM", "interrupt ON WHOM", "new WHO WHOM", "mark THREAD KIND VALUE" (its two calls at that time), "call THREAD".
 Burst burst_of(const std::string& text) {
@@ -59,7 +57,7 @@ Burst burst_of(const std::string& text) {
 
 // "THREAD STATE BEGIN-END" of each interval by thread, with " for REQUEST" and " woken by THREAD".
 std::string joined(const std::string& text) {
-  JoinedBurst burst = join_burst(burst_of(text), kTestThreads);
+  JoinedBurst burst = join_burst(burst_of(text));
   sort_stably(burst.intervals, [](const StateInterval& one) { return one.thread; });
   std::string lines;
   for (const StateInterval& one : burst.intervals) {
@@ -74,7 +72,7 @@ std::string joined(const std::string& text) {
 std::string requests(const std::string& text) {
   const Burst burst = burst_of(text);
   std::string lines;
-  for (const RequestTimes& one : request_times(burst, join_burst(burst, kTestThreads))) {
+  for (const RequestTimes& one : request_times(burst, join_burst(burst))) {
     lines += fmt::format("{} {}-{} {} {} {}, {}{}\n", one.request, one.begin_ns, one.end_ns,
                          one.in(ThreadState::kRunning), one.in(ThreadState::kRunnable),
                          one.in(ThreadState::kBlocked), one.threads, one.is_whole ? "" : " cut");
@@ -105,7 +103,7 @@ TEST(JoinedBurst, TellsWhatWasBeforeTheFirstEvent) {
 TEST(JoinedBurst, KeepsWithinTheBurst) {
   EXPECT_EQ(joined("50 wake 0 1\n200 switch 1 S 0\n1200 wake 0 1\n1300 wake 0 2\n"),
             "1 running 100-200\n1 blocked 200-1000\n");
-  EXPECT_EQ(join_burst(burst_of("50 wake 0 1\n200 switch 1 S 0\n"), kTestThreads).contradictions, 0U);
+  EXPECT_EQ(join_burst(burst_of("50 wake 0 1\n200 switch 1 S 0\n")).contradictions, 0U);
   // A mark counts nevertheless.
   EXPECT_EQ(joined("60 mark 1 1 7\n200 switch 1 S 0\n"),
             "1 running 100-200 for 7\n1 blocked 200-1000 for 7\n");
@@ -180,7 +178,7 @@ TEST(JoinedBurst, ShowsWhoHeldTheLockThatARequestWaitedFor) {
   const Burst burst = burst_of(
       "200 mark 1 1 7\n210 mark 2 1 8\n300 mark 1 4 4096\n310 switch 1 S 0\n600 wake 2 1\n610 switch 0 Y "
       "1\n620 mark 1 5 4096\n");
-  const JoinedBurst joined_burst = join_burst(burst, kTestThreads);
+  const JoinedBurst joined_burst = join_burst(burst);
   int found = 0;
   for (const StateInterval& one : joined_burst.intervals) {
     if (one.state == ThreadState::kBlocked && one.request == 7) {
@@ -193,9 +191,8 @@ TEST(JoinedBurst, ShowsWhoHeldTheLockThatARequestWaitedFor) {
 }
 
 TEST(JoinedBurst, CountsWhatContradictsItself) {
-  EXPECT_EQ(join_burst(burst_of("200 switch 1 S 0\n300 switch 1 S 0\n"), kTestThreads).contradictions, 1U);
-  EXPECT_EQ(join_burst(burst_of("200 switch 1 S 0\n250 switch 0 Y 1\n300 switch 1 S 0\n"), kTestThreads)
-                .contradictions,
+  EXPECT_EQ(join_burst(burst_of("200 switch 1 S 0\n300 switch 1 S 0\n")).contradictions, 1U);
+  EXPECT_EQ(join_burst(burst_of("200 switch 1 S 0\n250 switch 0 Y 1\n300 switch 1 S 0\n")).contradictions,
             0U);
 }
 
@@ -253,7 +250,7 @@ TEST(JoinedBurst, AddsUpToTheTruthOfASimulatedMachine) {
     burst.off_ns = now_ns;
     std::map<std::pair<uint64_t, ThreadState>, int64_t> found;
     std::map<ThreadState, int64_t> found_all;
-    const JoinedBurst joined_burst = join_burst(burst, states.size());
+    const JoinedBurst joined_burst = join_burst(burst);
     for (const StateInterval& one : joined_burst.intervals) {
       found[{one.request, one.state}] += one.end_ns - one.begin_ns;
       found_all[one.state] += one.end_ns - one.begin_ns;
