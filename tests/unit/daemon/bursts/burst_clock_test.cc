@@ -15,6 +15,7 @@ int g_settime_errno = 0;
 }  // namespace
 
 // In place of the C library's: setting the clock of the machine that runs tests is out of the question.
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): theirs are reserved names
 extern "C" int timerfd_settime(int fd, int flags, const itimerspec* at, itimerspec* before) noexcept {
   const auto result = static_cast<int>(::syscall(SYS_timerfd_settime, fd, flags, at, before));
   if (g_settime_errno != 0) {
