@@ -167,7 +167,7 @@ TEST_F(GovernedCollector, ValuesStayRightWhereTheRateIsLowered) {
   EXPECT_THAT(profiles.front().cost().cut_short(), StartsWith("sampling rate changed from 1/1 to 1/"));
   EXPECT_THAT(profiles.front().notes(), Contains(HasSubstr("sampling rate changed from 1/1 to 1/")));
   const uint32_t slowdown = profiles.back().cost().slowdown();
-  EXPECT_GE(slowdown, 8);
+  EXPECT_GE(slowdown, 2) << "how far it goes depends on what else runs";
   EXPECT_EQ(profiles.back().events(0).mean_period(), slowdown * profiles.front().events(0).mean_period());
   EXPECT_THAT(profiles.back().notes(),
               Contains(HasSubstr(fmt::format("the rate was lowered to 1/{}:", slowdown))));
