@@ -221,7 +221,8 @@ TEST_F(Wsmeter, AnExperimentGoesFromItsDefinitionToAReport) {
     return command;
   };
   EXPECT_THAT(said(about({"plan", "--since", "2023-11-14T22:00:00Z", "--csv"})),
-              AllOf(StartsWith("job,weight,control,observe,cost\r\nweb,0.6,16,"), HasSubstr("db,0.4,16,")));
+              AllOf(StartsWith("job,weight,control,observe,cost,top_coverage\r\nweb,0.6,16,"),
+                    HasSubstr("db,0.4,16,")));
   EXPECT_THAT(said(about({"watch"})), HasSubstr("(100 %), so that the metric has a margin of 1 %"));
   EXPECT_THAT(
       said(about({"report"})),
