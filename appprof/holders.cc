@@ -21,8 +21,8 @@ namespace {
 enum State : uint32_t { kFree, kClaimed, kWaiting, kTaking, kTaken, kAbandoned };
 
 struct Note {
-  std::atomic<uint32_t> state{kFree};
   std::atomic<int64_t> sample_at_ns{0};
+  std::atomic<uint32_t> state{kFree};
   uint32_t labels = 0;
   size_t depth = 0;
   uintptr_t frames[kMaxFrames]{};

@@ -257,16 +257,16 @@ APPPROF_REPLACES int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
   return call_real(g_rwlock_unlock, lock);
 }
 
-APPPROF_REPLACES int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
-  return timed_condition(g_cond_wait, __builtin_return_address(0), condition, mutex);
+APPPROF_REPLACES int pthread_cond_wait(pthread_cond_t* cond, pthread_mutex_t* mutex) {
+  return timed_condition(g_cond_wait, __builtin_return_address(0), cond, mutex);
 }
 
-APPPROF_REPLACES int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+APPPROF_REPLACES int pthread_cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* mutex,
                                             const timespec* abstime) {
-  return timed_condition(g_cond_timedwait, __builtin_return_address(0), condition, mutex, abstime);
+  return timed_condition(g_cond_timedwait, __builtin_return_address(0), cond, mutex, abstime);
 }
 
-APPPROF_REPLACES int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
-                                            clockid_t clockid, const timespec* abstime) {
-  return timed_condition(g_cond_clockwait, __builtin_return_address(0), condition, mutex, clockid, abstime);
+APPPROF_REPLACES int pthread_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* mutex, clockid_t clock_id,
+                                            const timespec* abstime) {
+  return timed_condition(g_cond_clockwait, __builtin_return_address(0), cond, mutex, clock_id, abstime);
 }

@@ -28,8 +28,9 @@ std::string find_program(const std::string& name) {
   const char* text = std::getenv("PATH");
   std::istringstream folders(text == nullptr ? "/usr/bin" : text);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    if (is_there(folder + "/" + name)) {
-      return folder + "/" + name;
+    folder.append("/").append(name);
+    if (is_there(folder)) {
+      return folder;
     }
   }
   const std::string path = unpacked("/usr/bin/" + name);
