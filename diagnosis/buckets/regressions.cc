@@ -123,7 +123,7 @@ std::string path_text(const CallForest& forest, uint32_t path, const traces::Nam
     if (++calls == kMaxCalls) {
       return "... > " + text;
     }
-    text = method_text(forest, at, names) + " > " + text;
+    text = fmt::format("{} > {}", method_text(forest, at, names), text);
   }
   return text;
 }

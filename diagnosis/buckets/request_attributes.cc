@@ -131,7 +131,8 @@ Status TableBuilder::add_attributes() {
   } else {
     for (const char* name : {"host.type", "host.cpu.model.name", "host.arch"}) {
       if (made_.hardware == kNoAttribute && SpanColumn::named(name, spans_)) {
-        (void)add_named(name, made_.hardware);
+        // One that cannot be used leaves it to the next.
+        static_cast<void>(add_named(name, made_.hardware).has_value());
       }
     }
   }
