@@ -23,7 +23,7 @@ namespace plimsoll::query {
 namespace {
 
 constexpr const char* kUsualSnapshots = "heap-inuse-bytes";
-constexpr int64_t kDayLengthNs = 24 * 3600 * kNsPerSecond;
+constexpr int64_t kDayLengthNs = int64_t{24} * 3600 * kNsPerSecond;
 constexpr size_t kMaxCandidates = 10'000;
 
 enum class LeakVerdict { kGrows, kLevelsOff, kMayBeChance, kTooShort };

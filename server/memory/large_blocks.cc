@@ -65,7 +65,7 @@ Slot* slot_of(uintptr_t address) {
 
 // nullptr: not mapped. `alignment` is a power of two.
 void* map_block(size_t bytes, size_t alignment) {
-  if (bytes > SIZE_MAX / 2 || alignment > SIZE_MAX / 4) {
+  if (bytes == 0 || bytes > SIZE_MAX / 2 || alignment > SIZE_MAX / 4) {
     return nullptr;
   }
   const size_t wanted = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
