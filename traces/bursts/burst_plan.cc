@@ -22,7 +22,8 @@ Status check(const BurstQuestion& question) {
     return fail(ErrorCode::kInvalid, "the duration of a request must be over 0 ms, not {}",
                 question.request_ms);
   }
-  if (!(question.max_share > 0 && question.max_share < 1)) {
+  const bool is_part = question.max_share > 0 && question.max_share < 1;
+  if (!is_part) {
     return fail(ErrorCode::kInvalid, "the share of time must be over 0 % and under 100 %, not {} %",
                 question.max_share * 100);
   }
