@@ -152,7 +152,7 @@ TEST(AppprofCpu, AChildForkedMeanwhileMayBeProfiledItself) {
                      const pid_t child = ::fork();
                      if (child == 0) {
                        std::string why_not;
-                       const Profile profile = profile_of_burning(1, why_not);
+                       const Profile profile = profile_of_burning(5, why_not);
                        ::_exit(why_not.empty() && total(profile) > 0 ? 3 : 4);
                      }
                      ::waitpid(child, &status, 0);
