@@ -16,7 +16,7 @@ namespace plimsoll::query {
 struct MeasuredPlacementRequest {
   MeasuredPairsRequest measured;
   double headroom = 0;  // each platform may take so much more than today, as a share of it
-  std::map<std::string, double, std::less<>> room;  // the same of a platform, in place of that
+  std::map<std::string, double, std::less<>> room;  // of a platform, in place of `headroom`
   std::optional<double> max_unknown_cost = {};
   PlacementRows rows = PlacementRows::kPlacement;
 };

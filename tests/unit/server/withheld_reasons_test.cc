@@ -116,7 +116,7 @@ class PathsOverHttp : public ::testing::Test {
                                         .answered = [](std::string_view, int64_t) {}});
 };
 
-TEST_F(PathsOverHttp, AreToldToThoseWhoMayGiveOrdersAlone) {
+TEST_F(PathsOverHttp, AreToldToRoleAdminAlone) {
   for (const http::Route& asked : routes_) {
     SCOPED_TRACE(asked.path);
     EXPECT_THAT(answer(asked, http::Role::kRead), Not(HasSubstr(fleet_.path())));

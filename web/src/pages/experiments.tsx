@@ -103,8 +103,8 @@ function List({ view }: { view: ViewSpec }) {
           )}
           {list.length === 0 ? (
             <p class="hint">
-              None yet. Open a file of <code>plimsoll experiment define</code>, follow a link that somebody
-              sent, or define one here.
+              None yet. Open a file of <code>plimsoll experiment define</code>, follow a link that was
+              sent to you, or define one here.
             </p>
           ) : (
             <ul class="experiment-list">

@@ -16,7 +16,7 @@ namespace plimsoll::traces {
 namespace {
 
 // A burst from 100 to 1000 ns, of lines "TIME WHAT ...": "switch FROM STATE TO" (STATE: S blocked, R preempted, Y yields, X ends),
-// "wake WHO WHOM", "interrupt ON WHOM", "new WHO WHOM", "mark THREAD KIND VALUE" (its two calls at that time), "call THREAD".
+// "wake WAKER WOKEN", "interrupt THREAD WOKEN", "new PARENT CHILD", "mark THREAD KIND VALUE" (its two calls at that time), "call THREAD".
 Burst burst_of(const std::string& text) {
   Burst burst;
   burst.on_ns = 100;
