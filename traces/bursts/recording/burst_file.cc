@@ -127,10 +127,12 @@ void write_events(const std::vector<BurstEvent>& events, Writer& out) {
   for (const BurstEvent& event : events) {
     out.number(event.cpu);
   }
-  int64_t before_ns = 0;
+  uint64_t before_ns = 0;
   for (const BurstEvent& event : events) {
-    out.signed_number(event.time_ns - before_ns);
-    before_ns = event.time_ns;
+    // Without a sign, as in read_events(): the difference of two times may be more than an int64_t holds.
+    const auto time_ns = static_cast<uint64_t>(event.time_ns);
+    out.signed_number(static_cast<int64_t>(time_ns - before_ns));
+    before_ns = time_ns;
   }
   for (const BurstEvent& event : events) {
     out.number(event.thread);
