@@ -33,13 +33,17 @@ std::string current_event_name(std::string_view name, Unit unit) {
   return std::string(found->current) + (squared.empty() ? "" : std::string(kSquaresSuffix));
 }
 
-std::string_view other_event_name(std::string_view name) {
+OtherEventName other_event_name(std::string_view name) {
   for (const RenamedEvent& event : kRenamedEvents) {
     if (name == event.current || name == event.former) {
-      return name == event.current ? event.former : event.current;
+      return {name == event.current ? event.former : event.current, event.unit};
     }
   }
   return {};
+}
+
+std::string own_event_name(std::string_view name) {
+  return "own-" + std::string(name);
 }
 
 }  // namespace plimsoll::wire

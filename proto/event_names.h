@@ -12,7 +12,14 @@ namespace plimsoll::wire {
 // `name` where it was not renamed, or is of another unit than the event that was.
 std::string current_event_name(std::string_view name, Unit unit);
 
-// What rows of before call an event that has this name now, or the other way round; empty: it has always been called so.
-std::string_view other_event_name(std::string_view name);
+struct OtherEventName {
+  std::string_view name;         // empty: the event has always been called so
+  Unit unit = UNIT_UNSPECIFIED;  // of an event in another unit, neither name is the other's
+};
+// The former name of an event that has this name now, or the other way round.
+OtherEventName other_event_name(std::string_view name);
+
+// What an event is called that has the name, but not the meaning, of one that was renamed: "own-wall", "own-wall^2".
+std::string own_event_name(std::string_view name);
 
 }  // namespace plimsoll::wire

@@ -72,10 +72,10 @@ class Lookup {
     return found.size() == 1 || differ_in_cores ? with_most_samples(found) : FoundEvent();
   }
 
-  // Of exactly that name; ID 0: there is none.
-  uint32_t exactly(std::string_view wanted) const {
+  // Of exactly that name and unit; ID 0: there is none.
+  uint32_t exactly(const wire::OtherEventName& wanted) const {
     for (uint32_t id = 1; id < events_.size(); ++id) {
-      if (events_[id].is_shown() && events_[id].name == wanted) {
+      if (events_[id].is_shown() && events_[id].name == wanted.name && events_[id].unit == wanted.unit) {
         return id;
       }
     }
@@ -152,11 +152,11 @@ Result<FoundEvent> find_event(const std::string& name, const Snapshot& snapshot)
   }
   Lookup lookup(snapshot);
   FoundEvent found = name.empty() ? lookup.usual() : lookup.called(name);
-  // Rows of before keep the name that the event had then.
-  const std::string_view other = wire::other_event_name(name);
-  if (const uint32_t renamed = other.empty() ? 0 : lookup.exactly(other); renamed != 0) {
-    found = found.id == 0 ? FoundEvent{renamed, fmt::format("{} is called {} in these rows", name, other)}
-                          : FoundEvent{found.id, fmt::format("older rows of it are called {}", other)};
+  // Rows of before have the current name here (store/contents/dictionary_union.h).
+  if (const wire::OtherEventName other = wire::other_event_name(name); found.id == 0 && !other.name.empty()) {
+    if (const uint32_t renamed = lookup.exactly(other); renamed != 0) {
+      found = {renamed, fmt::format("{} is called {} in these rows", name, other.name)};
+    }
   }
   if (found.id == 0) {
     return with_hint(with_field(fail(ErrorCode::kNotFound, "no samples of event \"{}\"", name), "event"),

@@ -12,7 +12,7 @@ namespace plimsoll::query {
 struct FoundEvent {
   uint32_t id = 0;  // of the dictionary
   std::string
-      note;  // which others there are, where the name does not say which one is meant; under which name older rows have it; else empty
+      note;  // which others there are, where the name does not say which one is meant; by which name it was found
 };
 
 // The event of that name; else the only one whose name is that with perf's modifiers; else, of those that are that on one kind of a

@@ -5,6 +5,7 @@
 #include "base/hex.h"
 #include "proto/event_names.h"
 #include "proto/profile_codec.h"
+#include "proto/squares.h"
 #include "store/building/label_adder.h"
 #include "store/building/stack_adder.h"
 #include "store/model/wire_entries.h"
@@ -55,11 +56,19 @@ class Builder {
     return {};
   }
 
-  // As events are called now, unless the profile has one of that name besides: an origin has each event once.
+  // As events are called now. An origin has each event once: where the profile has one of that name besides, this one is the
+  // program's own, and is not called as rows of before call the other.
   std::string name_of(const wire::Event& event) const {
-    std::string name = wire::current_event_name(event.name(), event.unit());
-    const auto is_other = [&](const wire::Event& other) { return &other != &event && other.name() == name; };
-    return std::ranges::any_of(profile_.events(), is_other) ? event.name() : name;
+    const std::string& name = event.name();
+    const std::string_view squared = wire::squared_event(name);
+    const std::string plain(squared.empty() ? std::string_view(name) : squared);
+    const std::string current = wire::current_event_name(plain, event.unit());
+    const auto has = [this](const std::string& wanted) {
+      return std::ranges::any_of(profile_.events(),
+                                 [&](const auto& other) { return other.name() == wanted; });
+    };
+    return current != plain && has(current) ? wire::own_event_name(name)
+                                            : wire::current_event_name(name, event.unit());
   }
 
   void add_binaries() {

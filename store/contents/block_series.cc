@@ -43,6 +43,7 @@ void BlockSeries::forget() {
     member = {.reader = std::move(member.reader)};
   }
   union_ = {};
+  is_renamed_ = false;
   last_ = {.lineage = next_lineage()};
 }
 
@@ -96,12 +97,18 @@ Status BlockSeries::check_loading() const {
 }
 
 Status BlockSeries::read(const BeforeOpening& before_opening) {
-  if (members_.size() > 1) {
+  if (has_union()) {
     return read_union(before_opening);
   }
   const auto contents = read(members_[0], before_opening);
   if (!contents) {
     return propagate(contents);
+  }
+  if (contents->entries != nullptr && has_renamed_rows(contents->entries->dictionaries)) {
+    // Rare: new rows have current names. The block is read twice this time.
+    forget();
+    is_renamed_ = true;
+    return read_union(before_opening);
   }
   if (contents->entries != nullptr) {
     const bool is_other_reading = members_[0].reading != 0 && members_[0].reading != contents->reading;
@@ -196,7 +203,7 @@ void BlockSeries::add_names(size_t block, const BlockContents& contents) {
 }
 
 void BlockSeries::take_rows() {
-  if (members_.size() == 1) {
+  if (!has_union()) {
     last_.rows = members_[0].rows;
     return;
   }

@@ -24,8 +24,8 @@ struct BlockFacts {
   std::vector<DamagedPart> damaged_blocks = {};
 };
 
-// Reads what is new alone, and shares all that is the same. IDs are the block's where there is one, else those of a union that grows: then
-// the entries of sealed blocks are in memory once, as the union has them. One thread at a time.
+// Reads what is new alone, and shares all that is the same. IDs are the block's where there is one that has no
+// rows of an event by a former name, else those of a union that grows: then the entries of sealed blocks are in memory once, as the union has them. One thread at a time.
 class BlockSeries {
  public:
   using Readers = std::vector<std::shared_ptr<BlockReader>>;
@@ -55,7 +55,7 @@ class BlockSeries {
     DictionaryUnion::Member in_dictionaries = {};
     BindingUnion::Member in_bindings = {};
   };
-  // Of several blocks; of one its own entries stand for it. Only ever extended, so that copies are cheap.
+  // Of several blocks, and of one with rows of renamed events; of another one its own entries stand for it. Only ever extended, so that copies are cheap.
   struct Union {
     DictionaryUnion dictionaries;
     BindingUnion bindings;
@@ -63,6 +63,7 @@ class BlockSeries {
 
   Result<bool> has_changed();
   bool has_contents() const { return last_.rows != nullptr; }
+  bool has_union() const { return members_.size() > 1 || is_renamed_; }
   Status check_loading() const;
   Status read(const BeforeOpening& before_opening);
   Result<BlockContents> read(Member& member, const BeforeOpening& before_opening) const;
@@ -75,7 +76,8 @@ class BlockSeries {
 
   std::vector<Member> members_;
   Union union_;
-  Contents last_;  // without rows: none yet
+  bool is_renamed_ = false;  // the only block
+  Contents last_;            // without rows: none yet
 };
 
 }  // namespace plimsoll::store

@@ -5,7 +5,11 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <string>
+#include <string_view>
 
+#include "proto/event_names.h"
+#include "proto/squares.h"
 #include "store/dictionaries/key_index.h"
 
 namespace plimsoll::store {
@@ -22,10 +26,64 @@ void add_new(const AppendOnlyList<Entry>& entries, AppendOnlyList<uint32_t>& ids
   ids.append(added);
 }
 
-Status add_events(const AppendOnlyList<EventEntry>& entries, AppendOnlyList<uint32_t>& ids,
-                  DictionaryIndex& index) {
-  for (size_t i = ids.size(); i < entries.size(); ++i) {
-    const auto id = index.intern(entries[i]);
+// 0: there is none.
+uint32_t event_called(std::string_view name, const Dictionaries& block) {
+  for (uint32_t id = 1; id < block.events.size(); ++id) {
+    if (block.events[id].name == name) {
+      return id;
+    }
+  }
+  return 0;
+}
+
+// Events of an origin are beside each other.
+bool have_an_origin_in_common(uint32_t one, uint32_t other, const Dictionaries& block) {
+  uint32_t of_one = 0;
+  uint32_t of_other = 0;
+  for (const OriginEventEntry& entry : block.origin_events) {
+    of_one = entry.event == one ? entry.origin : of_one;
+    of_other = entry.event == other ? entry.origin : of_other;
+    if (of_one != 0 && of_one == of_other) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Rows of before a renaming count with those of after it, unless a profile has both: an origin has each event once.
+std::string name_in_union(const EventEntry& event, const Dictionaries& block) {
+  std::string name = wire::current_event_name(event.name, event.unit);
+  if (name == event.name) {
+    return name;
+  }
+  const std::string_view squared = wire::squared_event(event.name);
+  const std::string_view plain = squared.empty() ? event.name : squared;
+  const uint32_t former = event_called(plain, block);
+  const uint32_t current = event_called(wire::current_event_name(plain, event.unit), block);
+  const bool are_two = former != 0 && current != 0 && have_an_origin_in_common(former, current, block);
+  return are_two ? event.name : name;
+}
+
+// A program may call an event of its own, in another unit or of another kind, as another one was renamed: that is no damage.
+Result<uint32_t> intern_renamed(const EventEntry& event, const Dictionaries& block, DictionaryIndex& index) {
+  EventEntry entry = event;
+  entry.name = name_in_union(event, block);
+  auto id = index.intern(entry);
+  if (!id && entry.name != event.name) {
+    entry.name = event.name;
+    id = index.intern(entry);
+  }
+  const std::string_view squared = wire::squared_event(event.name);
+  if (!id && !wire::other_event_name(squared.empty() ? event.name : squared).name.empty()) {
+    entry.name = wire::own_event_name(event.name);
+    id = index.intern(entry);
+  }
+  return id;
+}
+
+Status add_events(const Dictionaries& block, AppendOnlyList<uint32_t>& ids, DictionaryIndex& index) {
+  for (size_t i = ids.size(); i < block.events.size(); ++i) {
+    const auto id = intern_renamed(block.events[i], block, index);
     if (!id) {
       return propagate(id);
     }
@@ -252,9 +310,22 @@ Row translate(const Row& row, const Translation& translation) {
   return translated;
 }
 
+bool has_renamed_rows(const Dictionaries& block) {
+  std::vector<bool> is_renamed(block.events.size());
+  bool is_any = false;
+  for (size_t id = 1; id < block.events.size(); ++id) {
+    const EventEntry& event = block.events[id];
+    is_renamed[id] = wire::current_event_name(event.name, event.unit) != event.name;
+    is_any = is_any || is_renamed[id];
+  }
+  return is_any && std::ranges::any_of(block.origin_events, [&](const OriginEventEntry& entry) {
+           return is_renamed[entry.event];
+         });
+}
+
 Status DictionaryUnion::add(const Dictionaries& block, Member& member) {
   Translation& ids = member.translation;
-  if (const Status added = add_events(block.events, ids[Column::kEvent], index_); !added) {
+  if (const Status added = add_events(block, ids[Column::kEvent], index_); !added) {
     return added;
   }
   const auto intern = [&](const auto& entry) { return index_.intern(entry); };

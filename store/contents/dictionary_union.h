@@ -31,7 +31,10 @@ AggregateRequest translate(const AggregateRequest& request, const Translation& t
 
 Row translate(const Row& row, const Translation& translation);
 
-// Equal entries of different blocks are one; origins are all different. Grows only, as the dictionaries do that it is made of. One
+// Whether it has rows of an event that was renamed since (proto/event_names.h): the names of a union are the current ones.
+bool has_renamed_rows(const Dictionaries& block);
+
+// Equal entries of different blocks are one, and events are called as they are now; origins are all different. Grows only, as the dictionaries do that it is made of. One
 // thread.
 class DictionaryUnion {
  public:

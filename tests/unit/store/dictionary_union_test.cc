@@ -29,8 +29,8 @@ class Block {
     return index_.intern(LocationEntry{kind, owner, address, {}});
   }
   uint32_t stack(uint32_t parent, uint32_t location) { return index_.intern(StackNode{parent, location}); }
-  uint32_t event(const std::string& name, wire::Kind kind = wire::DELTA) {
-    return *index_.intern(EventEntry{name, wire::COUNT, kind});
+  uint32_t event(const std::string& name, wire::Kind kind = wire::DELTA, wire::Unit unit = wire::COUNT) {
+    return *index_.intern(EventEntry{name, unit, kind});
   }
   // With that many hits of each event, the first one having 10, the next 20, ...
   uint32_t origin(const std::string& machine, std::initializer_list<uint32_t> events) {
@@ -133,6 +133,61 @@ TEST(DictionaryUnion, RefusesAnEventOfAnotherMeaning) {
   DictionaryUnion::Member of_second;
   ASSERT_TRUE(both.add(first.entries(), of_first));
   EXPECT_EQ(both.add(second.entries(), of_second).error().code, ErrorCode::kConflict);
+}
+
+std::vector<std::string> names_of_events(const Dictionaries& entries) {
+  std::vector<std::string> names;
+  for (const EventEntry& event : entries.events) {
+    names.push_back(event.name);
+  }
+  return names;
+}
+
+TEST(DictionaryUnion, CallsEventsAsTheyAreNow) {
+  Block first;
+  first.origin("m1", {first.event("wall", wire::DELTA, wire::NANOSECONDS)});
+  first.event("wall^2", wire::SQUARES, wire::NANOSECONDS);
+  first.event("cpu");
+  Block second;
+  second.origin("m1", {second.event("wall", wire::DELTA, wire::NANOSECONDS)});
+  second.origin("m1", {second.event("wall-ns", wire::DELTA, wire::NANOSECONDS)});
+  EXPECT_TRUE(has_renamed_rows(first.entries()));
+  DictionaryUnion both;
+  DictionaryUnion::Member of_first;
+  DictionaryUnion::Member of_second;
+  ASSERT_TRUE(both.add(first.entries(), of_first));
+  ASSERT_TRUE(both.add(second.entries(), of_second));
+  EXPECT_THAT(names_of_events(both.entries()), ElementsAre("", "wall-ns", "wall-ns^2", "cpu"));
+  EXPECT_THAT(of_second.translation[Column::kEvent].span(), ElementsAre(0, 1, 1));
+}
+
+TEST(DictionaryUnion, KeepsApartWhatOneOriginHasUnderBothNames) {
+  Block block;
+  const uint32_t former = block.event("wall", wire::DELTA, wire::NANOSECONDS);
+  block.event("wall^2", wire::SQUARES, wire::NANOSECONDS);
+  const uint32_t current = block.event("wall-ns", wire::DELTA, wire::NANOSECONDS);
+  block.origin("m1", {former});
+  block.origin("m1", {current, former});
+  DictionaryUnion all;
+  DictionaryUnion::Member member;
+  ASSERT_TRUE(all.add(block.entries(), member));
+  EXPECT_THAT(names_of_events(all.entries()), ElementsAre("", "wall", "wall^2", "wall-ns"));
+}
+
+TEST(DictionaryUnion, TakesAnEventThatIsCalledLikeARenamedOne) {
+  Block first;
+  first.event("wall", wire::DELTA, wire::NANOSECONDS);
+  Block second;
+  second.event("wall-ns");
+  Block third;
+  third.event("wall", wire::SNAPSHOT, wire::NANOSECONDS);
+  EXPECT_FALSE(has_renamed_rows(first.entries())) << "it has the name alone";
+  DictionaryUnion all;
+  for (const Block* block : {&first, &second, &third}) {
+    DictionaryUnion::Member member;
+    ASSERT_TRUE(all.add(block->entries(), member));
+  }
+  EXPECT_THAT(names_of_events(all.entries()), ElementsAre("", "wall-ns", "own-wall-ns", "wall"));
 }
 
 // "3<1<2": addresses of the locations, the leaf first.

@@ -8,6 +8,7 @@
 
 #include "proto/event_names.h"
 #include "query/snapshot/event_pair.h"
+#include "sqlite/database.h"
 #include "tests/unit/query/registry/fleet_sources.h"
 
 namespace plimsoll::query::application_events_test {
@@ -15,6 +16,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::vector<plimsoll::testing::EventSpec> kEvents{
     {.name = "heap-inuse-bytes", .unit = wire::BYTES, .kind = wire::SNAPSHOT},
@@ -129,17 +131,46 @@ TEST(ApplicationEvents, ADaemonOfBeforeSendsThemUnderTheirOldNames) {
   EXPECT_THAT(by_old_name->notes, Contains(HasSubstr("heap-alloc-bytes is called alloc-bytes")));
 }
 
-// Rows that were made before: here of an event in another unit, which keeps its name.
-TEST(ApplicationEvents, OlderRowsAreFoundByEitherName) {
+// Rows of a version before: of an event that the block calls so afterwards, which ingest would call by its current name.
+void add_of_before(Fleet& fleet, const std::string& former) {
+  fleet.add({.seed = 1,
+             .machine = "m1",
+             .events = {{.name = "of-before", .scale = 2, .unit = wire::NANOSECONDS}},
+             .stacks = "main 5\n"});
+  const auto renamed =
+      fleet.ingest().write_catalogue(fleet.ingest().blocks()->back(), [&](sqlite::Database& catalogue) {
+        return catalogue.execute("UPDATE event SET name = ? WHERE name = 'of-before'",
+                                 std::string_view(former));
+      });
+  ASSERT_TRUE(renamed) << renamed.error().text();
+}
+
+TEST(ApplicationEvents, RowsOfBeforeCountWithThoseOfAfter) {
+  Fleet fleet;
+  add_of_before(fleet, "cpu");
+  EXPECT_EQ(brief(ask("top", fleet, {{"event", "app-cpu-ns"}})), "main 10 10\n") << "of one name";
+  fleet.add({.seed = 2,
+             .machine = "m2",
+             .events = {{.name = "app-cpu-ns", .scale = 3, .unit = wire::NANOSECONDS}},
+             .stacks = "main 7\n"});
+  const auto both = ask("top", fleet, {{"event", "app-cpu-ns"}});
+  EXPECT_EQ(brief(both), "main 31 31\n");
+  EXPECT_THAT(both->notes, Not(Contains(HasSubstr("called"))));
+  const auto by_former_name = ask("top", fleet, {{"event", "cpu"}});
+  EXPECT_EQ(brief(by_former_name), "main 31 31\n");
+  EXPECT_THAT(by_former_name->notes, Contains(HasSubstr("cpu is called app-cpu-ns")));
+  EXPECT_EQ(brief(ask("top", fleet, {{"event", "app-cpu-ns"}, {"where", "machine=m1"}})), "main 10 10\n");
+}
+
+TEST(ApplicationEvents, AnEventInAnotherUnitIsAnother) {
   Fleet fleet;
   fleet.add({.seed = 1, .events = {{.name = "cpu"}}, .stacks = "main 5\n"});
-  const auto old_only = fleet.top({{"event", "app-cpu-ns"}});
-  EXPECT_EQ(brief(old_only), "main 5 5\n");
-  EXPECT_THAT(old_only->notes, Contains(HasSubstr("app-cpu-ns is called cpu in these rows")));
+  EXPECT_THAT(brief(fleet.top({{"event", "app-cpu-ns"}})), HasSubstr("no samples of event"));
   fleet.add({.seed = 2, .events = {{.name = "app-cpu-ns", .unit = wire::NANOSECONDS}}, .stacks = "main 7\n"});
-  const auto both = fleet.top({{"event", "app-cpu-ns"}});
-  EXPECT_EQ(brief(both), "main 7 7\n");
-  EXPECT_THAT(both->notes, Contains(HasSubstr("older rows of it are called cpu")));
+  const auto own = fleet.top({{"event", "cpu"}});
+  EXPECT_EQ(brief(own), "main 5 5\n");
+  EXPECT_THAT(own->notes, Not(Contains(HasSubstr("called"))));
+  EXPECT_EQ(brief(fleet.top({{"event", "app-cpu-ns"}})), "main 7 7\n");
 }
 
 TEST(ApplicationEvents, AProfileMayHaveBothNames) {
@@ -147,7 +178,7 @@ TEST(ApplicationEvents, AProfileMayHaveBothNames) {
   fleet.add({.events = {{.name = "wall", .unit = wire::NANOSECONDS},
                         {.name = "wall-ns", .unit = wire::NANOSECONDS}},
              .stacks = "main 1\nevent=wall-ns main 2\n"});
-  EXPECT_EQ(brief(fleet.top({{"event", "wall"}})), "main 1 1\n");
+  EXPECT_EQ(brief(fleet.top({{"event", "own-wall"}})), "main 1 1\n");
   EXPECT_EQ(brief(fleet.top({{"event", "wall-ns"}})), "main 2 2\n");
 }
 
