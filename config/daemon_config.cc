@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "base/time.h"
@@ -159,7 +158,7 @@ Status check_scrape_endpoints(const DaemonConfig& config) {
     return fail(ErrorCode::kInvalid, "{} endpoints to scrape, over {}", config.scrape_endpoints.size(),
                 kMaxEndpoints);
   }
-  std::map<std::tuple<std::string, uint16_t, ScrapeKind>, std::string> known;
+  std::map<std::pair<std::string, ScrapeKind>, std::string> known;
   for (const std::string& url : config.scrape_endpoints) {
     const auto endpoint = parse_scrape_endpoint(url);
     if (!endpoint) {
@@ -170,7 +169,7 @@ Status check_scrape_endpoints(const DaemonConfig& config) {
                        "name 127.0.0.1, or permit others with scrape.beyond_loopback");
     }
     const ScrapeKind kind = scrape_kind(*endpoint);
-    const auto [other, is_new] = known.try_emplace({endpoint->host, endpoint->port, kind}, url);
+    const auto [other, is_new] = known.try_emplace({endpoint->program(), kind}, url);
     if (!is_new && kind != ScrapeKind::kUnknown) {
       return with_hint(
           fail(ErrorCode::kInvalid, "{} and {} are the same profile of one program, which would count twice",

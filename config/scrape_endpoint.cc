@@ -66,6 +66,14 @@ std::string ScrapeEndpoint::name() const {
   return base_url.substr(kScheme.size()) + path;
 }
 
+std::string ScrapeEndpoint::program() const {
+  // Other addresses of 127/8 may be other programs' with the same port.
+  in6_addr ipv6{};
+  const bool is_ipv6_loopback =
+      ::inet_pton(AF_INET6, host.c_str(), &ipv6) == 1 && IN6_IS_ADDR_LOOPBACK(&ipv6);
+  return fmt::format("{}:{}", host == "localhost" || is_ipv6_loopback ? "127.0.0.1" : host, port);
+}
+
 ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint) {
   const std::string_view path = std::string_view(endpoint.path).substr(0, endpoint.path.find('?'));
   const std::string_view name = path.substr(path.rfind('/') + 1);

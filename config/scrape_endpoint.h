@@ -18,6 +18,8 @@ struct ScrapeEndpoint {
 
   // "127.0.0.1:8080/pprof/heap"
   std::string name() const;
+  // "127.0.0.1:8080": the same for all URLs of one program, whether they name localhost or its usual addresses.
+  std::string program() const;
 };
 
 // What an endpoint's profiles are about, by the last part of its path, as Go and gperftools call them.

@@ -106,9 +106,11 @@ std::unique_ptr<Scraper> ScrapingThread::make_scraper(config::ScrapeEndpoint end
 
 bool ScrapingThread::is_wanted(const AnnouncedProcess& process) {
   // Where it is configured too, the configuration says what is scraped: twice would count twice.
-  const bool is_configured = std::ranges::any_of(scrapers_, [&](const std::unique_ptr<Scraper>& scraper) {
-    return scraper->endpoint().base_url == process.base_url;
-  });
+  const auto announced = config::parse_scrape_endpoint(process.base_url);
+  const bool is_configured =
+      announced && std::ranges::any_of(scrapers_, [&](const std::unique_ptr<Scraper>& scraper) {
+        return scraper->endpoint().program() == announced->program();
+      });
   if (is_configured || announced_jobs_.empty()) {
     return !is_configured;
   }

@@ -74,6 +74,13 @@ TEST(ScrapeConfiguration, EndpointsThatWouldCountTwiceAreRefused) {
     EXPECT_THAT(refused.error().message, ::testing::HasSubstr("would count twice"));
   }
   EXPECT_TRUE(configured(go + "heap," + go + "mutex," + go + "block," + go + "goroutine"));
+  for (const char* host : {"localhost", "[::1]", "[0:0::1]"}) {
+    const auto refused = configured(go + "contention,http://" + host + ":6060/debug/pprof/mutex");
+    ASSERT_FALSE(refused) << host;
+    EXPECT_THAT(refused.error().message, ::testing::HasSubstr("would count twice"));
+  }
+  EXPECT_FALSE(configured("http://localhost/heap,http://127.0.0.1:80/heap")) << "the port of http";
+  EXPECT_TRUE(configured(go + "heap,http://127.0.0.2:6060/debug/pprof/heap")) << "may be another program";
   EXPECT_TRUE(configured(go + "heap,http://127.0.0.1:6061/debug/pprof/allocs")) << "another program";
   EXPECT_TRUE(configured(go + "x," + go + "y")) << "of which nobody knows what they tell";
 }

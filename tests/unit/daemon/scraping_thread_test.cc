@@ -208,6 +208,23 @@ TEST(ScrapingThread, OfAnnouncedProcessesThoseOfOtherJobsAndNumbersAreNotAsked) 
   EXPECT_EQ(application.requests(), 0);
 }
 
+TEST(ScrapingThread, WhatIsConfiguredByAnotherNameOfLoopbackIsNotScrapedTwice) {
+  const Application application(heap, "/debug/pprof/heap");
+  const testing::TemporaryDirectory folder;
+  const auto pid = static_cast<uint32_t>(::getpid());
+  application.announce(folder.path(), pid, identity::ProcFs().started_ns(pid));
+  config::DaemonConfig config = config_for_folder(folder.path());
+  const std::string address = application.name().substr(0, application.name().find('/'));
+  config.scrape_endpoints = {"http://localhost" + address.substr(address.find(':')) + "/other"};
+  ScrapingThread thread(config, machine(), nullptr, [](const wire::RawProfile& /*profile*/) { FAIL(); });
+  ASSERT_TRUE(testing::eventually([&] { return !thread.problem().empty(); })) << "there is no such path";
+  // Refused in the round after: by then the first one has asked all that it asks.
+  std::ofstream(folder / "1.json") << "{}";
+  ASSERT_TRUE(testing::eventually([&] { return thread.problem().find("1.json") != std::string::npos; }));
+  thread.stop();
+  EXPECT_EQ(application.requests(), 0);
+}
+
 TEST(ScrapingThread, WithoutEndpointsThereIsNothingToDo) {
   ScrapingThread thread({}, machine(), nullptr, [](const wire::RawProfile& /*profile*/) { FAIL(); });
   thread.stop();
