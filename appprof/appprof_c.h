@@ -36,7 +36,7 @@ typedef struct plimsoll_appprof_options {
   int serve_children;
   /* Mean bytes between two samples of allocations; 0: TCMALLOC_SAMPLE_PARAMETER, else 524288. */
   uint64_t heap_period_bytes;
-  /* Mean nanoseconds of waiting between two samples of locks; 0: 1 ms. */
+  /* Mean nanoseconds of waiting between two samples of locks; 0: 1 ms. Of condition variables, 1000 times as long. */
   uint64_t lock_period_ns;
   /* Nonzero: leaves tcmalloc's sampling as it is, and does not look at locks. */
   int no_heap;

@@ -27,6 +27,10 @@ double lock_period() noexcept {
   return static_cast<double>(g_lock_period_ns.load(std::memory_order_relaxed));
 }
 
+double condition_period() noexcept {
+  return lock_period() * static_cast<double>(kConditionPeriods);
+}
+
 void seed_for_thread(Countdown& countdown) noexcept {
   if (!countdown.is_seeded()) {
     countdown.seed(static_cast<uint64_t>(monotonic_ns()) ^ reinterpret_cast<uintptr_t>(&countdown) << 20);
@@ -104,7 +108,7 @@ void record_condition_wait(int64_t wait_ns, uintptr_t caller) noexcept {
   const Inside inside;
   const int saved_errno = errno;
   seed_for_thread(state.condition_wait);
-  const double period = lock_period();
+  const double period = condition_period();
   const auto amount = static_cast<double>(wait_ns);
   if (state.condition_wait.take(amount, period)) {
     uintptr_t frames[kMaxFrames];
@@ -115,7 +119,7 @@ void record_condition_wait(int64_t wait_ns, uintptr_t caller) noexcept {
   errno = saved_errno;
 }
 
-static Profile profile_of_waits(const SiteTable& sites, const std::string& what) {
+static Profile profile_of_waits(const SiteTable& sites, const std::string& what, double period_ns) {
   Profile profile;
   profile.types = {{"contentions", "count"}, {"delay", "nanoseconds"}};
   profile.period_type = {"contentions", "count"};
@@ -123,17 +127,18 @@ static Profile profile_of_waits(const SiteTable& sites, const std::string& what)
   profile.time_ns = unix_time_ns();
   profile.duration_ns = profile.time_ns - g_locks_began_ns.load();
   add_sites(sites, profile);
-  profile.comments.push_back(what + ", sampled every " + std::to_string(g_lock_period_ns.load()) +
+  profile.comments.push_back(what + ", sampled every " + std::to_string(std::llround(period_ns)) +
                              " ns of waiting");
   return profile;
 }
 
 Profile lock_profile() {
-  return profile_of_waits(g_waits, "waits for locks, by the stacks of those that waited");
+  return profile_of_waits(g_waits, "waits for locks, by the stacks of those that waited", lock_period());
 }
 
 Profile holder_profile() {
-  Profile profile = profile_of_waits(g_held, "waits for locks, by the stacks of those that held them");
+  Profile profile =
+      profile_of_waits(g_held, "waits for locks, by the stacks of those that held them", lock_period());
   for (Sample& sample : profile.samples) {
     if (sample.stack.empty() && sample.stand_in.empty()) {
       sample.stand_in = "[unknown holder]";
@@ -143,7 +148,7 @@ Profile holder_profile() {
 }
 
 Profile condition_profile() {
-  return profile_of_waits(g_condition_waits, "waits for condition variables");
+  return profile_of_waits(g_condition_waits, "waits for condition variables", condition_period());
 }
 
 std::string contention_text(const Profile& profile) {

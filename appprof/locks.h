@@ -6,7 +6,9 @@
 // its own, at those of who held the lock (holders.h).
 //
 // Waits for condition variables are another kind: a thread that waits for work is not contended. Go keeps them apart, too: its block
-// profile has them, its mutex profile does not. A wait ends when the mutex is taken back, which the C library does within the call.
+// profile has them, its mutex profile does not. A wait ends when the mutex is taken back, which the C library does within the call:
+// a sample's stack is taken with it held. Pools of threads wait all the time, so the period is longer by a factor: whatever
+// wakes them, each thread takes one stack per period at most on average.
 #pragma once
 
 #include <atomic>
@@ -16,6 +18,8 @@
 #include "appprof/profile.h"
 
 namespace plimsoll::appprof {
+
+constexpr uint64_t kConditionPeriods = 1000;  // the period of waits for condition variables, in that of locks
 
 // Returns what keeps it from working; empty: nothing. Once started, counts go on from where they were.
 std::string start_locks(uint64_t period_ns);

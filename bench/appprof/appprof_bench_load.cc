@@ -1,5 +1,7 @@
-// A program that does nothing but allocate, or nothing but lock: appprof_bench_load allocations|locks UNITS.
+// A program that does nothing but allocate, lock, or wake the threads of a pool:
+// appprof_bench_load allocations|locks|conditions UNITS.
 #include <array>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -51,6 +53,42 @@ void lock(uint64_t units) {
   std::printf("%llu\n", static_cast<unsigned long long>(count));
 }
 
+// 64 threads that wait for work are all woken 100 times a unit, and have none: each waits nearly all of the time.
+void wake(uint64_t units) {
+  constexpr int kThreads = 64;
+  std::mutex mutex;
+  std::condition_variable has_work;
+  std::condition_variable is_done;
+  const uint64_t rounds = units * 100;
+  uint64_t round = 0;  // protected by mutex, as what follows
+  int working = 0;
+  const auto work = [&] {
+    std::unique_lock lock(mutex);
+    for (uint64_t seen = 0; seen < rounds;) {
+      has_work.wait(lock, [&] { return round != seen; });
+      seen = round;
+      if (--working == 0) {
+        is_done.notify_one();
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back(work);
+  }
+  for (uint64_t i = 0; i < rounds; ++i) {
+    std::unique_lock lock(mutex);
+    working = kThreads;
+    ++round;
+    has_work.notify_all();
+    is_done.wait(lock, [&] { return working == 0; });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  std::printf("%llu\n", static_cast<unsigned long long>(round));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -60,6 +98,8 @@ int main(int argc, char** argv) {
     allocate(units);
   } else if (what == "locks") {
     lock(units);
+  } else if (what == "conditions") {
+    wake(units);
   } else {
     return 2;
   }

@@ -1,4 +1,4 @@
-// What is profiled: a program that only allocates, one that only locks, sqlite3, and redis-server.
+// What is profiled: a program that only allocates, one that only locks, one whose threads wait for work, sqlite3, and redis-server.
 #pragma once
 
 #include <cstdint>

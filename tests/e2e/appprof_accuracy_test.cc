@@ -334,6 +334,23 @@ TEST(AppprofAccuracy, WaitsForConditionsAreCountedApart) {
   EXPECT_EQ(totals(difference(locks, lock_profile()), kNames)["wait_for_condition"][0], 0);
 }
 
+// Threads of pools wait all the time: of their waits, few are samples. By chance, none of 10 of 2 ms with a period of 1000 s are but
+// once in 50,000 runs.
+TEST(AppprofAccuracy, WaitsForConditionsHaveALongerPeriodThanLocks) {
+  ASSERT_EQ(start_locks(1'000'000'000), "");
+  const Profile before = condition_profile();
+  // A new thread, which has drawn no sample by another period.
+  std::thread([] {
+    for (int i = 0; i < 10; ++i) {
+      wait_for_condition();
+    }
+  }).join();
+  const Profile after = condition_profile();
+  stop_locks();
+  EXPECT_THAT(after.comments, ::testing::Contains(::testing::HasSubstr("every 1000000000000 ns")));
+  EXPECT_EQ(totals(difference(before, after), {"wait_for_condition"})["wait_for_condition"][0], 0);
+}
+
 // Cancelled in a wait, the thread unwinds through the call that is replaced here, and has its mutex.
 TEST(AppprofAccuracy, AWaitForAConditionCanBeCancelled) {
   ASSERT_EQ(start_locks(1), "");

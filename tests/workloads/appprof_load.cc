@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
   options.announce_dir = argc > 2 ? argv[2] : "";
   options.labels = {{"job", "appprof_load"}, {"revision", "42"}};
   options.heap_period_bytes = 65'536;
-  options.lock_period_ns = 1000;
+  options.lock_period_ns = 10;  // all waits made here are samples, those for conditions too
   options.max_requests_per_minute = 10'000;
   const appprof::Started started = appprof::start(options);
   if (!started) {
