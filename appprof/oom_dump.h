@@ -2,7 +2,9 @@
 //
 // tcmalloc calls the program's new handler when it cannot get memory, in the thread that asked and without its locks: ours writes the
 // profile, puts back the handler of before, and returns, so that the allocation fails as it would have. malloc()
-// that fails asks no handler, and has no dump. Once in a process. A process that the kernel kills has no such moment.
+// that fails asks no handler, and has no dump. Once in a process: a handler does not know how much was asked for, so a
+// request that could never be met uses it up. Other threads that find no memory wait for it, up to 5 s. A process that the
+// kernel kills has no such moment.
 #pragma once
 
 #include <string>
