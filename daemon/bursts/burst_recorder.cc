@@ -187,14 +187,15 @@ Status BurstRecorder::finish(traces::Burst& burst) {
   while (!is_all) {
     is_all = reader_->take(records);
     for (const auto& record : records) {
-      (void)collector_.add(record.bytes);
+      (void)collector_.add(record.bytes);  // what it cannot decode it counts
     }
     reader_->give_back(records);
     records.clear();
   }
   burst.events = collector_.take_events();
-  burst.unread_bytes = reader_->dropped_bytes() - dropped_bytes_;
-  dropped_bytes_ += burst.unread_bytes;
+  const uint64_t dropped_bytes = reader_->dropped_bytes() - dropped_bytes_;
+  dropped_bytes_ += dropped_bytes;
+  burst.unread_bytes = dropped_bytes + collector_.take_unread_bytes();
   for (OpenEvent& event : events_) {
     const auto values = perf::read_counter(event.fd);
     if (!values) {

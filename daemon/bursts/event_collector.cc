@@ -92,15 +92,21 @@ Result<BurstTracepoint> burst_tracepoint(BurstEventKind kind, const TracepointFo
 EventCollector::EventCollector(std::vector<BurstTracepoint> tracepoints, uint64_t getpid)
     : tracepoints_(std::move(tracepoints)), getpid_(getpid) {
   threads_.push_back({.tid = 0, .pid = 0, .name = "idle"});
+  begin_burst();
+}
+
+void EventCollector::begin_burst() {
+  burst_threads_.assign(1, threads_.front());
+  index_by_tid_.clear();
   index_by_tid_.emplace(0, 0);
 }
 
 uint32_t EventCollector::thread_of(uint32_t tid, uint32_t pid, std::string_view name) {
-  const auto [found, is_new] = index_by_tid_.try_emplace(tid, static_cast<uint32_t>(threads_.size()));
+  const auto [found, is_new] = index_by_tid_.try_emplace(tid, static_cast<uint32_t>(burst_threads_.size()));
   if (is_new) {
-    threads_.push_back({.tid = tid, .pid = 0, .name = {}});
+    burst_threads_.push_back({.tid = tid, .pid = 0, .name = {}});
   }
-  BurstThread& thread = threads_[found->second];
+  BurstThread& thread = burst_threads_[found->second];
   // The idle threads of all CPUs are one, called swapper/0, swapper/1, ...
   if (tid != 0) {
     thread.pid = pid != 0 ? pid : thread.pid;
@@ -109,6 +115,22 @@ uint32_t EventCollector::thread_of(uint32_t tid, uint32_t pid, std::string_view 
     }
   }
   return found->second;
+}
+
+uint32_t EventCollector::known_thread(const BurstThread& thread) {
+  const auto [first, last] = known_by_tid_.equal_range(thread.tid);
+  for (auto known = first; known != last; ++known) {
+    BurstThread& before = threads_[known->second];
+    // Its process may have become known in one of the bursts alone.
+    if (before.name == thread.name && (before.pid == thread.pid || before.pid == 0 || thread.pid == 0)) {
+      before.pid = before.pid == 0 ? thread.pid : before.pid;
+      return known->second;
+    }
+  }
+  const auto index = static_cast<uint32_t>(threads_.size());
+  threads_.push_back(thread);
+  known_by_tid_.emplace(thread.tid, index);
+  return index;
 }
 
 std::optional<BurstEvent> EventCollector::decode_call(const BurstTracepoint& tracepoint, Bytes raw,
@@ -131,6 +153,16 @@ std::optional<BurstEvent> EventCollector::decode_call(const BurstTracepoint& tra
 }
 
 bool EventCollector::add(Bytes record) {
+  // Others are the kernel's own, such as those that say that events were lost: it counts these besides.
+  ByteReader reader(record);
+  const auto header = reader.read<perf_event_header>();
+  const bool is_other = reader.ok() && header.type != PERF_RECORD_SAMPLE;
+  const bool is_decoded = !is_other && decode(record);
+  unread_bytes_ += is_other || is_decoded ? 0 : record.size();
+  return is_decoded;
+}
+
+bool EventCollector::decode(Bytes record) {
   ByteReader reader(record);
   SampleHead head{};
   head.header = reader.read<perf_event_header>();
@@ -141,7 +173,7 @@ bool EventCollector::add(Bytes record) {
   head.reserved = reader.read<uint32_t>();
   head.raw_bytes = reader.read<uint32_t>();
   const Bytes raw = reader.bytes(head.raw_bytes);
-  if (!reader.ok() || head.header.type != PERF_RECORD_SAMPLE || raw.size() < sizeof(uint16_t)) {
+  if (!reader.ok() || raw.size() < sizeof(uint16_t)) {
     return false;
   }
   const uint16_t id = ByteReader(raw).read<uint16_t>();
@@ -191,6 +223,15 @@ bool EventCollector::add(Bytes record) {
 
 std::vector<BurstEvent> EventCollector::take_events() {
   sort_stably(events_, [](const BurstEvent& event) { return event.time_ns; });
+  std::vector<uint32_t> known{0};
+  for (size_t i = 1; i < burst_threads_.size(); ++i) {
+    known.push_back(known_thread(burst_threads_[i]));
+  }
+  for (BurstEvent& event : events_) {
+    event.thread = known[event.thread];
+    event.other = known[event.other];
+  }
+  begin_burst();
   return std::exchange(events_, {});
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/byte_reader.h"
@@ -32,32 +33,43 @@ Result<BurstTracepoint> burst_tracepoint(traces::BurstEventKind kind, const Trac
 // What every sample has (perf_event_attr.sample_type); the order is the kernel's.
 uint64_t burst_sample_type();
 
-// Names threads, decodes records. Of system calls keeps the number, and two arguments of getpid() where they are a mark's: no other
+// Names threads, decodes records. The kernel uses IDs of threads again, and threads change their names: between bursts a thread is
+// the same as before only if ID, process and name are. Of system calls keeps the number, and two arguments of getpid() where they are a mark's: no other
 // argument goes into an event.
 class EventCollector {
  public:
   // `getpid` is its number, of which calls are mark calls.
   EventCollector(std::vector<BurstTracepoint> tracepoints, uint64_t getpid);
 
-  // A sample of one of the tracepoints, header included. False where the record is something else, too short, or of a system call
-  // that is not asked for.
+  // A sample of one of the tracepoints, header included. False where the record is something else, or cannot be decoded.
   bool add(Bytes record);
 
-  // What was added, in the order of time; empty afterwards.
+  // What was added since the last call, all of one burst, in the order of time; empty afterwards.
   std::vector<traces::BurstEvent> take_events();
+  // Of samples that could not be decoded since the last call.
+  uint64_t take_unread_bytes() { return std::exchange(unread_bytes_, 0); }
   // How many events were added and not taken.
   size_t size() const { return events_.size(); }
+  // Of the events that were taken.
   const std::vector<traces::BurstThread>& threads() const { return threads_; }
 
  private:
+  bool decode(Bytes record);
+  void begin_burst();
   uint32_t thread_of(uint32_t tid, uint32_t pid, std::string_view name);
+  // The index in threads_ of a thread of this burst.
+  uint32_t known_thread(const traces::BurstThread& thread);
   std::optional<traces::BurstEvent> decode_call(const BurstTracepoint& tracepoint, Bytes raw,
                                                 traces::BurstEvent event) const;
 
   std::vector<BurstTracepoint> tracepoints_;
   uint64_t getpid_;
   std::vector<traces::BurstEvent> events_;
+  uint64_t unread_bytes_ = 0;
   std::vector<traces::BurstThread> threads_;
+  std::unordered_multimap<uint32_t, uint32_t> known_by_tid_;  // of threads_
+  // Of the burst whose events are added; the index of events_ until they are taken.
+  std::vector<traces::BurstThread> burst_threads_;
   std::unordered_map<uint32_t, uint32_t> index_by_tid_;
 };
 

@@ -95,6 +95,38 @@ TEST(EventCollector, DecodesSwitchesAndNamesThreads) {
   EXPECT_TRUE(collector.take_events().empty());
 }
 
+TEST(EventCollector, ThreadsOfEarlierBurstsKeepTheirNames) {
+  EventCollector collector = collector_of(BurstEventKind::kMarkCall);
+  const auto burst = [&](int64_t time_ns, uint32_t tid, const std::string& name) {
+    EXPECT_TRUE(collector.add(as_bytes(switched(time_ns, tid, name, 1, 0, "swapper/1"))));
+    return collector.take_events().at(0).thread;
+  };
+  EXPECT_EQ(burst(100, 71, "worker"), 1U);
+  EXPECT_EQ(burst(200, 72, "other"), 2U);
+  EXPECT_EQ(burst(300, 71, "worker"), 1U) << "the same thread";
+  EXPECT_EQ(burst(400, 71, "backup"), 3U) << "its ID was used again, or it changed its name";
+  EXPECT_EQ(burst(500, 71, "worker"), 1U);
+  const std::vector<traces::BurstThread> threads{
+      {0, 0, "idle"}, {71, 1000, "worker"}, {72, 1000, "other"}, {71, 1000, "backup"}};
+  EXPECT_EQ(collector.threads(), threads);
+}
+
+TEST(EventCollector, AThreadWhoseProcessBecomesKnownIsTheSame) {
+  EventCollector collector = collector_of(BurstEventKind::kMarkCall);
+  EXPECT_TRUE(collector.add(as_bytes(switched(100, 0, "swapper/1", 0, 71, "worker"))));
+  EXPECT_EQ(collector.take_events().at(0).other, 1U);
+  EXPECT_EQ(collector.threads().at(1).pid, 0U);
+  EXPECT_TRUE(collector.add(as_bytes(switched(200, 71, "worker", 1, 0, "swapper/1"))));
+  EXPECT_EQ(collector.take_events().at(0).thread, 1U);
+  EXPECT_EQ(collector.threads().at(1).pid, 1000U);
+  // Of another process now.
+  std::string record = switched(300, 71, "worker", 1, 0, "swapper/1");
+  record[8] = 99;
+  EXPECT_TRUE(collector.add(as_bytes(record)));
+  EXPECT_EQ(collector.take_events().at(0).thread, 2U);
+  EXPECT_EQ(collector.threads().size(), 3U);
+}
+
 TEST(EventCollector, KeepsArgumentsOfMarksAlone) {
   EventCollector collector = collector_of(BurstEventKind::kSyscallEnter);
   EXPECT_TRUE(collector.add(as_bytes(system_call(1, 71, kGetpid, traces::kMarkHead, 7))));
@@ -123,10 +155,16 @@ TEST(EventCollector, PassesOverWhatItDoesNotKnow) {
   for (size_t size = 0; size < sound.size(); ++size) {
     EXPECT_FALSE(collector.add(as_bytes(sound).subspan(0, size))) << size;
   }
-  EXPECT_FALSE(collector.add(as_bytes(sample(1, 0, 999, 71, "x"))));
+  EXPECT_EQ(collector.take_unread_bytes(), sound.size() * (sound.size() - 1) / 2);
+  EXPECT_EQ(collector.take_unread_bytes(), 0U);
+  const std::string unknown = sample(1, 0, 999, 71, "x");
+  EXPECT_FALSE(collector.add(as_bytes(unknown)));
+  EXPECT_EQ(collector.take_unread_bytes(), unknown.size());
   std::string other = sound;
   other[0] = PERF_RECORD_LOST;
   EXPECT_FALSE(collector.add(as_bytes(other)));
+  EXPECT_FALSE(collector.add(as_bytes(other).subspan(0, 24))) << "shorter than a sample";
+  EXPECT_EQ(collector.take_unread_bytes(), 0U) << "the kernel counts what it says there";
   EXPECT_EQ(collector.size(), 0U);
   EXPECT_FALSE(burst_tracepoint(BurstEventKind::kSwitch, format(kSwitchId, {{"prev_comm", 8, 16}})));
 }
