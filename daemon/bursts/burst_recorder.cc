@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <ctime>
+#include <span>
 #include <utility>
 
 #include "base/time.h"
@@ -23,8 +24,11 @@ namespace {
 
 using traces::BurstEventKind;
 
-constexpr uint64_t kPageBytes = 4096;
-constexpr uint64_t kMinRingPages = 8;
+constexpr uint64_t kMinRingBytes = uint64_t{32} << 10;
+
+uint64_t bytes_of_page() {
+  return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
 
 struct Wanted {
   BurstEventKind kind;
@@ -78,12 +82,12 @@ Status record_getpid_only(const UniqueFd& event) {
              : fail_errno(errno, "filtering system calls by their number");
 }
 
-uint32_t pages_per_ring(const BurstRecorderOptions& options, size_t cpus) {
-  const uint64_t share = options.max_ring_bytes / kPageBytes / std::max<size_t>(cpus, 1);
-  return static_cast<uint32_t>(std::bit_floor(std::max(share, kMinRingPages)));
-}
-
 }  // namespace
+
+uint32_t pages_per_ring(uint64_t max_ring_bytes, size_t cpus, uint64_t page_bytes) {
+  const uint64_t share = std::max(max_ring_bytes / std::max<size_t>(cpus, 1), kMinRingBytes);
+  return static_cast<uint32_t>(std::bit_floor(std::max<uint64_t>(share / page_bytes, 1)));
+}
 
 BurstRecorder::BurstRecorder(std::vector<BurstTracepoint> tracepoints, std::vector<std::string> notes)
     : tracepoints_(std::move(tracepoints)), notes_(std::move(notes)), collector_(tracepoints_, SYS_getpid) {}
@@ -115,8 +119,9 @@ Result<std::unique_ptr<BurstRecorder>> BurstRecorder::open(const BurstRecorderOp
   }
   std::unique_ptr<BurstRecorder> recorder(new BurstRecorder(std::move(tracepoints), std::move(notes)));
   recorder->reader_ = std::move(*reader);
+  const uint32_t pages = pages_per_ring(options.max_ring_bytes, cpus->size(), bytes_of_page());
   for (const int cpu : *cpus) {
-    if (const Status opened = recorder->open_cpu(cpu, pages_per_ring(options, cpus->size())); !opened) {
+    if (const Status opened = recorder->open_cpu(cpu, pages); !opened) {
       return propagate(opened);
     }
   }
@@ -124,13 +129,37 @@ Result<std::unique_ptr<BurstRecorder>> BurstRecorder::open(const BurstRecorderOp
   return recorder;
 }
 
+// The kernel wakes the reader where the event says, or where the ring is full if that comes first: an event whose ring
+// turns out smaller is opened again, since a reader that is woken by a full ring comes too late.
+Status BurstRecorder::open_leader(int cpu, uint32_t pages) {
+  const BurstTracepoint& tracepoint = tracepoints_.front();
+  for (;; pages /= 2) {
+    const uint64_t ring_bytes = uint64_t{pages} * bytes_of_page();
+    auto event = perf::open_event(attr_of(tracepoint, true, ring_bytes), cpu, name_of(tracepoint.kind), -1);
+    if (!event) {
+      return propagate(event);
+    }
+    auto ring = perf::RingBuffer::map(event->get(), pages);
+    if (ring) {
+      reader_->add(std::move(*ring), event->get());
+      events_.push_back({std::move(*event), tracepoint.kind});
+      return {};
+    }
+    if (ring.error().code != ErrorCode::kTooLarge || ring_bytes / 2 < kMinRingBytes || pages == 1) {
+      return propagate(ring);
+    }
+  }
+}
+
 Status BurstRecorder::open_cpu(int cpu, uint32_t pages) {
   const size_t leader = events_.size();
   leaders_.push_back(leader);
-  for (const BurstTracepoint& tracepoint : tracepoints_) {
-    const bool is_leader = events_.size() == leader;
-    auto event = perf::open_event(attr_of(tracepoint, is_leader, uint64_t{pages} * kPageBytes), cpu,
-                                  name_of(tracepoint.kind), is_leader ? -1 : events_[leader].fd.get());
+  if (const Status opened = open_leader(cpu, pages); !opened) {
+    return opened;
+  }
+  for (const BurstTracepoint& tracepoint : std::span(tracepoints_).subspan(1)) {
+    auto event = perf::open_event(attr_of(tracepoint, false, uint64_t{pages} * bytes_of_page()), cpu,
+                                  name_of(tracepoint.kind), events_[leader].fd.get());
     if (!event) {
       return propagate(event);
     }
@@ -139,22 +168,10 @@ Status BurstRecorder::open_cpu(int cpu, uint32_t pages) {
         return filtered;
       }
     }
-    if (!is_leader && ::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, events_[leader].fd.get()) != 0) {
+    if (::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, events_[leader].fd.get()) != 0) {
       return fail_errno(errno, "sharing the ring of CPU {}", cpu);
     }
     events_.push_back({std::move(*event), tracepoint.kind});
-    if (is_leader) {
-      // As large as this user may lock.
-      auto ring = perf::RingBuffer::map(events_[leader].fd.get(), pages);
-      while (!ring && ring.error().code == ErrorCode::kTooLarge && pages > kMinRingPages) {
-        pages /= 2;
-        ring = perf::RingBuffer::map(events_[leader].fd.get(), pages);
-      }
-      if (!ring) {
-        return propagate(ring);
-      }
-      reader_->add(std::move(*ring), events_[leader].fd.get());
-    }
   }
   return {};
 }

@@ -28,6 +28,9 @@ struct BurstRecorderOptions {
                              << 20;  // of one burst's records, in memory; what is more is lost and counted
 };
 
+// Of each CPU's ring: a power of two, at least 32 KiB or a page.
+uint32_t pages_per_ring(uint64_t max_ring_bytes, size_t cpus, uint64_t page_bytes);
+
 class BurstRecorder {
  public:
   // Switches and wake-ups must be there; what else is missing gets a note. The error says which privilege or file system is
@@ -53,6 +56,8 @@ class BurstRecorder {
 
   BurstRecorder(std::vector<BurstTracepoint> tracepoints, std::vector<std::string> notes);
   Status open_cpu(int cpu, uint32_t pages);
+  // With a ring as large as this user may lock.
+  Status open_leader(int cpu, uint32_t pages);
 
   std::vector<BurstTracepoint> tracepoints_;
   std::vector<std::string> notes_;
