@@ -15,7 +15,7 @@ namespace {
 
 enum class Target { kFile, kWhateverIsThere };
 
-Status write_all(const FileCalls& calls, int fd, Bytes content, const std::string& path, Target target) {
+Status write_piece(const FileCalls& calls, int fd, Bytes content, const std::string& path) {
   while (!content.empty()) {
     const ssize_t written = calls.write(fd, content.data(), content.size());
     if (written < 0 && errno == EINTR) {
@@ -25,6 +25,14 @@ Status write_all(const FileCalls& calls, int fd, Bytes content, const std::strin
       return fail_errno(errno, "writing {}", path);
     }
     content = content.subspan(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+Status write_all(const FileCalls& calls, int fd, const PiecesOfContent& content, const std::string& path,
+                 Target target) {
+  if (auto written = content([&](Bytes piece) { return write_piece(calls, fd, piece, path); }); !written) {
+    return written;
   }
   const bool is_synced = calls.fsync(fd) == 0;
   const bool has_nothing_to_sync =
@@ -38,7 +46,7 @@ bool names_descriptor(std::string_view path) {
          path.starts_with("/proc/self/fd/");
 }
 
-Status write_in_place(const FileCalls& calls, const std::string& path, Bytes content) {
+Status write_in_place(const FileCalls& calls, const std::string& path, const PiecesOfContent& content) {
   const int mode = names_descriptor(path) ? O_APPEND : O_TRUNC;
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | mode));
   return fd.valid() ? write_all(calls, fd.get(), content, path, Target::kWhateverIsThere)
@@ -75,7 +83,12 @@ const FileCalls& FileCalls::system() {
   return kCalls;
 }
 
-Status write_file_durably(const std::string& given_path, Bytes content, const FileCalls& calls) {
+Status write_file_durably(const std::string& path, Bytes content, const FileCalls& calls) {
+  return write_pieces_durably(path, [content](const WritePiece& write) { return write(content); }, calls);
+}
+
+Status write_pieces_durably(const std::string& given_path, const PiecesOfContent& content,
+                            const FileCalls& calls) {
   struct stat replaced{};
   const bool is_there = ::stat(given_path.c_str(), &replaced) == 0;
   // The kernel refuses links that another user made in a shared folder (fs.protected_symlinks): they are an error here too.

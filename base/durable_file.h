@@ -1,6 +1,7 @@
 // Files that are either whole and on disk, or not there.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,14 @@ struct FileCalls {
 // regular file (a device, a pipe, /dev/stdout) is written to as it is, and may hold a part of the content after a failure.
 Status write_file_durably(const std::string& path, Bytes content,
                           const FileCalls& calls = FileCalls::system());
+
+// Hands its content over in pieces, one after the other; returns what `write` failed with, or an error of its own.
+using WritePiece = std::function<Status(Bytes piece)>;
+using PiecesOfContent = std::function<Status(const WritePiece& write)>;
+
+// The same of content that is not in memory as a whole. Where `content` fails, the path is as it was.
+Status write_pieces_durably(const std::string& path, const PiecesOfContent& content,
+                            const FileCalls& calls = FileCalls::system());
 
 // "/dev/stdout", "/dev/fd/1" or "/proc/self/fd/1".
 bool is_standard_output(std::string_view path);

@@ -108,7 +108,10 @@ Status run_bursts_export(const BurstsExportOptions& options) {
   if (!recording) {
     return propagate(recording);
   }
-  return write_output(options.output, traces::chrome_json(*recording));
+  return write_output_in_pieces(options.output, [&](const WritePiece& write) {
+    return traces::write_chrome_json(*recording,
+                                     [&](std::string_view piece) { return write(as_bytes(piece)); });
+  });
 }
 
 }  // namespace plimsoll::cli

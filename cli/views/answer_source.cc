@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/durable_file.h"
 #include "http/client.h"
 #include "http/token.h"
 
@@ -78,12 +77,19 @@ Result<std::string> order_server(const AnswerSource& source, std::string_view pa
 }
 
 Status write_output(const std::string& path, std::string_view content) {
+  return write_output_in_pieces(path, [&](const WritePiece& write) { return write(as_bytes(content)); });
+}
+
+Status write_output_in_pieces(const std::string& path, const PiecesOfContent& content) {
   if (path != "-") {
-    return write_file_durably(path, as_bytes(content));
+    return write_pieces_durably(path, content);
   }
-  const bool is_written =
-      std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0;
-  return is_written ? Status() : fail_errno(errno, "writing to standard output");
+  const Status written = content([](Bytes piece) {
+    return std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size()
+               ? Status()
+               : fail_errno(errno, "writing to standard output");
+  });
+  return !written || std::fflush(stdout) == 0 ? written : fail_errno(errno, "writing to standard output");
 }
 
 }  // namespace plimsoll::cli

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/durable_file.h"
 #include "base/result.h"
 
 namespace plimsoll::cli {
@@ -35,5 +36,7 @@ Result<std::string> order_server(const AnswerSource& source, std::string_view pa
 
 // Writes all of `content` to a file, or to standard output where `path` is "-".
 Status write_output(const std::string& path, std::string_view content);
+// The same of content that is not in memory as a whole.
+Status write_output_in_pieces(const std::string& path, const PiecesOfContent& content);
 
 }  // namespace plimsoll::cli

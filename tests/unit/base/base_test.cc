@@ -132,6 +132,24 @@ TEST_F(DurableFile, ReplacesTheOldContent) {
   EXPECT_EQ(files_in_folder(), 1);
 }
 
+TEST_F(DurableFile, TakesContentInPieces) {
+  ASSERT_TRUE(write_file_durably(path_, as_bytes("old")).has_value());
+  const auto halves = [](const WritePiece& write) {
+    const Status written = write(as_bytes("new "));
+    return written ? write(as_bytes("content")) : written;
+  };
+  ASSERT_TRUE(write_pieces_durably(path_, halves).has_value());
+  EXPECT_EQ(*read_file(path_, 100), "new content");
+  const Status failed = write_pieces_durably(path_, [](const WritePiece& write) {
+    const Status written = write(as_bytes("half"));
+    return written ? fail(ErrorCode::kInvalid, "there is no other half") : written;
+  });
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message, "there is no other half");
+  EXPECT_EQ(*read_file(path_, 100), "new content");
+  EXPECT_EQ(files_in_folder(), 1);
+}
+
 TEST_F(DurableFile, KeepsTheModeOfAFileThatIsThere) {
   ASSERT_TRUE(write_file_durably(path_, as_bytes("old")).has_value());
   ASSERT_EQ(::chmod(path_.c_str(), 0640), 0);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <utility>
+
 #include "traces/bursts/joined/request_times.h"
 
 namespace plimsoll::traces {
@@ -28,11 +31,15 @@ double us_of(int64_t ns) {
   return static_cast<double>(ns) / 1000;
 }
 
+constexpr size_t kPieceBytes = size_t{64} << 10;
+
 class Document {
  public:
-  explicit Document(const BurstRecording& recording) : recording_(recording) {}
+  Document(const BurstRecording& recording, const std::function<Status(std::string_view)>& write)
+      : recording_(recording), write_(write) {}
 
-  std::string text() {
+  Status write() {
+    text_ = "{\"traceEvents\": [";
     for (size_t i = 1; i < recording_.threads.size(); ++i) {
       const BurstThread& thread = recording_.threads[i];
       add(fmt::format(R"({{"ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "args": {{"name": {}}}}})",
@@ -40,17 +47,32 @@ class Document {
     }
     add(R"({"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "requests"}})");
     for (const Burst& burst : recording_.bursts) {
+      if (!written_) {
+        break;
+      }
       add_burst(burst);
     }
-    return "{\"traceEvents\": [" + events_ + "\n]}\n";
+    text_ += "\n]}\n";
+    flush();
+    return written_;
   }
 
  private:
   static uint32_t process_of(const BurstThread& thread) { return thread.pid != 0 ? thread.pid : thread.tid; }
 
   void add(const std::string& event) {
-    events_ += events_.empty() ? "\n" : ",\n";
-    events_ += event;
+    text_ += std::exchange(is_first_, false) ? "\n" : ",\n";
+    text_ += event;
+    if (text_.size() >= kPieceBytes) {
+      flush();
+    }
+  }
+
+  void flush() {
+    if (written_) {
+      written_ = write_(text_);
+    }
+    text_.clear();
   }
 
   void add_burst(const Burst& burst) {
@@ -83,13 +105,17 @@ class Document {
   }
 
   const BurstRecording& recording_;
-  std::string events_;
+  const std::function<Status(std::string_view)>& write_;
+  Status written_;    // the first failure
+  std::string text_;  // that is not written yet
+  bool is_first_ = true;
 };
 
 }  // namespace
 
-std::string chrome_json(const BurstRecording& recording) {
-  return Document(recording).text();
+Status write_chrome_json(const BurstRecording& recording,
+                         const std::function<Status(std::string_view piece)>& write) {
+  return Document(recording, write).write();
 }
 
 }  // namespace plimsoll::traces

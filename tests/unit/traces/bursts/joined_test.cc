@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
@@ -259,6 +260,51 @@ TEST(JoinedBurst, AddsUpToTheTruthOfASimulatedMachine) {
     ASSERT_EQ(found_all, all) << seed;
     ASSERT_EQ(found, truth) << seed;
   }
+}
+
+// The whole document; `pieces` is how many it came in.
+std::string chrome_json(const BurstRecording& recording, size_t* pieces = nullptr) {
+  std::string json;
+  const Status written = write_chrome_json(recording, [&](std::string_view piece) {
+    json += piece;
+    if (pieces != nullptr) {
+      ++*pieces;
+    }
+    return Status();
+  });
+  EXPECT_TRUE(written);
+  return json;
+}
+
+BurstRecording recording_of_many(int bursts) {
+  BurstRecording recording;
+  recording.threads = {{0, 0, "idle"}, {71, 70, "a"}, {72, 0, "c"}};
+  for (int i = 0; i < bursts; ++i) {
+    recording.bursts.push_back(burst_of("200 mark 1 1 7\n300 switch 1 S 0\n400 wake 2 1\n"));
+  }
+  return recording;
+}
+
+TEST(ChromeJson, ComesInPiecesThatAreOneDocument) {
+  size_t pieces = 0;
+  const std::string json = chrome_json(recording_of_many(1000), &pieces);
+  EXPECT_GT(json.size(), size_t{400} << 10);
+  EXPECT_GE(pieces, json.size() / (size_t{70} << 10));
+  const auto document = nlohmann::json::parse(json);
+  const auto of_one = nlohmann::json::parse(chrome_json(recording_of_many(1)));
+  constexpr size_t kNames = 3;  // two threads, and the process of requests
+  EXPECT_EQ(document["traceEvents"].size() - kNames, 1000 * (of_one["traceEvents"].size() - kNames));
+  EXPECT_TRUE(nlohmann::json::parse(chrome_json({}))["traceEvents"].is_array());
+}
+
+TEST(ChromeJson, EndsWhereItCannotBeWritten) {
+  int pieces = 0;
+  const Status written = write_chrome_json(recording_of_many(1000), [&](std::string_view /*piece*/) {
+    return ++pieces == 2 ? fail(ErrorCode::kUnavailable, "the disk is full") : Status();
+  });
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().message, "the disk is full");
+  EXPECT_EQ(pieces, 2);
 }
 
 TEST(ChromeJson, EscapesNamesAndNamesWakers) {
