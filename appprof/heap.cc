@@ -3,11 +3,13 @@
 #include <dlfcn.h>
 #include <gperftools/malloc_extension.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "appprof/mappings.h"
 #include "appprof/own_code.h"
@@ -32,6 +34,9 @@ constexpr size_t kLargestClass = size_t{256} << 10;
 constinit SiteTable g_allocations;
 constinit std::atomic<bool> g_allocations_on{false};
 constinit std::atomic<int64_t> g_allocations_began_ns{0};
+// Whether tcmalloc's stacks pass through here, and whether one did for a sample.
+constinit std::atomic<bool> g_is_stack_shared{false};
+constinit std::atomic<bool> g_was_stack_shared{false};
 
 using RecordSlow = bool (*)(void*, size_t);
 constinit std::atomic<RecordSlow> g_record_slow{nullptr};
@@ -40,18 +45,54 @@ constexpr const char* kRecordSlow = "_ZN8tcmalloc7Sampler20RecordAllocationSlowE
 
 }  // namespace
 
+static void add_sample(size_t bytes, std::span<const uintptr_t> frames, uint32_t labels) noexcept {
+  const auto amount = static_cast<double>(bytes);
+  const double weight = weight_of_sample(amount, static_cast<double>(appprof_sample_parameter));
+  g_allocations.add(frames, labels, weight, weight * amount);
+}
+
+// Whether the sample's stack is to be taken here, since tcmalloc's does not serve.
+static bool needs_own_stack(size_t bytes) noexcept {
+  if (!g_is_stack_shared.load(std::memory_order_relaxed)) {
+    return true;
+  }
+  const size_t left = std::exchange(t_state.sampled_bytes, std::max<size_t>(bytes, 1));
+  if (left == 0) {
+    return false;
+  }
+  // For the sample before no stack came: its bytes count all the same. Where none ever came, this tcmalloc takes them otherwise.
+  add_sample(left, {}, 0);
+  if (g_was_stack_shared.load(std::memory_order_relaxed)) {
+    return false;
+  }
+  g_is_stack_shared.store(false, std::memory_order_relaxed);
+  t_state.sampled_bytes = 0;
+  return true;
+}
+
 // The countdown of this thread has run out, within malloc, before the allocation; no lock of tcmalloc is held.
 static void record_allocation(size_t bytes, uintptr_t caller) noexcept {
-  if (!g_allocations_on.load(std::memory_order_relaxed) || t_state.is_inside) {
+  if (!g_allocations_on.load(std::memory_order_relaxed) || t_state.is_inside || !needs_own_stack(bytes)) {
     return;
   }
   const Inside inside;
-  const auto period = static_cast<double>(appprof_sample_parameter);
-  const auto amount = static_cast<double>(bytes);
   uintptr_t frames[kMaxFrames];
   const size_t depth = take_stack(frames, kMaxFrames, caller);
-  const double weight = weight_of_sample(amount, period);
-  g_allocations.add({frames, depth}, current_labels(), weight, weight * amount);
+  add_sample(bytes, {frames, depth}, current_labels());
+}
+
+void take_sampled_stack(std::span<const uintptr_t> frames, uint32_t labels) noexcept {
+  const size_t bytes = std::exchange(t_state.sampled_bytes, 0);
+  if (bytes == 0) {
+    return;
+  }
+  // Read first: a store each time would move the line from CPU to CPU.
+  if (!g_was_stack_shared.load(std::memory_order_relaxed)) {
+    g_was_stack_shared.store(true, std::memory_order_relaxed);
+  }
+  if (g_allocations_on.load(std::memory_order_relaxed)) {
+    add_sample(bytes, frames, labels);
+  }
 }
 
 static RecordSlow real_record_slow() noexcept {
@@ -127,6 +168,7 @@ std::string start_heap(uint64_t period_bytes) {
   }
   int64_t never = 0;
   g_allocations_began_ns.compare_exchange_strong(never, unix_time_ns());
+  g_is_stack_shared.store(are_heap_stacks_ours(), std::memory_order_relaxed);
   g_allocations_on.store(true, std::memory_order_release);
   return why_no_allocations();
 }
@@ -138,6 +180,7 @@ void stop_heap() noexcept {
 
 void reset_heap_in_child() noexcept {
   stop_heap();
+  t_state.sampled_bytes = 0;
   g_allocations.clear_in_child();
   g_allocations_began_ns.store(0);
 }

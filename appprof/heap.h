@@ -2,10 +2,12 @@
 //
 // tcmalloc takes an allocation of k bytes as a sample with p = 1 - exp(-k / period): a countdown per thread, and when that runs
 // out a call of tcmalloc::Sampler::RecordAllocationSlow. That call is replaced here: the same samples are also summed by stack,
-// never forgotten, which makes the profile of all allocations without a hook in each.
+// never forgotten, which makes the profile of all allocations without a hook in each. Where it says "a sample", tcmalloc calls
+// GetStackTrace next, in the same thread: that is replaced too (stack_calls.cc), and its stack serves both.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "appprof/profile.h"
@@ -21,6 +23,9 @@ std::string start_heap(uint64_t period_bytes);
 void stop_heap() noexcept;
 // In a child that has just been forked, as reset_locks_in_child().
 void reset_heap_in_child() noexcept;
+
+// The stack that the calling thread has just taken for tcmalloc: of its pending sample, if it has one.
+void take_sampled_stack(std::span<const uintptr_t> frames, uint32_t labels) noexcept;
 
 // Why there is none, else empty.
 std::string why_no_heap();

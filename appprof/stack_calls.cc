@@ -2,6 +2,7 @@
 // sometimes with its own lock held. Its own uses libunwind, which takes locks that another thread may hold, or have held when the
 // process was forked. Weak, so that a program that links gperftools statically keeps its own.
 #include <algorithm>
+#include <span>
 
 #include "appprof/heap.h"
 #include "appprof/labels.h"
@@ -31,6 +32,7 @@ int appprof_get_stack_trace(void** result, int max_depth, int skip) noexcept {
         reinterpret_cast<void*>(frame);  // NOLINT(performance-no-int-to-ptr): as gperftools keeps them
   };
   const uint32_t labels = current_labels();
+  take_sampled_stack(std::span<const uintptr_t>(frames, depth).subspan(std::min(skipped, depth)), labels);
   const int max_kept = labels != 0 && max_depth > 1 ? max_depth - 1 : max_depth;
   for (size_t i = skipped; i < depth && kept < max_kept; ++i) {
     add(frames[i]);

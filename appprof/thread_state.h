@@ -1,6 +1,8 @@
 // What the library keeps for each thread. Initial-exec: reading it allocates nothing and takes no lock, also in signal handlers.
 #pragma once
 
+#include <cstddef>
+
 #include "appprof/appprof_c.h"
 #include "appprof/sampling.h"
 
@@ -10,6 +12,8 @@ struct ThreadState {
   plimsoll_appprof_label* label = nullptr;  // innermost scope
   // In code of ours: waits and allocations there are not the application's.
   bool is_inside = false;
+  // Of a sample of the heap whose stack tcmalloc takes next (heap.cc); 0: there is none.
+  size_t sampled_bytes = 0;
   Countdown lock_wait;
   Countdown condition_wait;
 };

@@ -26,6 +26,9 @@
 #include "appprof/thread_sampler.h"
 #include "appprof/thread_state.h"
 
+extern "C" int appprof_get_stack_trace(void** result, int max_depth, int skip) noexcept
+    __asm__("_Z13GetStackTracePPvii");
+
 namespace plimsoll::appprof {
 namespace {
 
@@ -169,6 +172,46 @@ TEST(AppprofAccuracy, HeapAndAllocationsAreUnbiasedBySiteAndSize) {
               2 * std::sqrt((1 - p) / (p * site.count)) + 1e-9)
         << site.name << ": no more than Poisson sampling varies";
   }
+}
+
+// "heap" and "allocs" have the very same stack of a sample: the one that tcmalloc had taken.
+TEST(AppprofAccuracy, ASampleTakesOneStack) {
+  ASSERT_EQ(start_heap(524'288), "");
+  Blocks blocks;
+  std::thread([&] { site_of_64m(blocks); }).join();
+  const Profile held = heap_profile();
+  const Profile allocated = allocation_profile();
+  stop_heap();
+  std::free(blocks.at(0));
+  int found = 0;
+  for (const Sample& sample : held.samples) {
+    Profile one;
+    one.samples.push_back(sample);
+    if (totals(one, {"site_of_64m"})["site_of_64m"][0] > 0) {
+      ++found;
+      EXPECT_THAT(allocated.samples, ::testing::Contains(::testing::Field(&Sample::stack, sample.stack)));
+    }
+  }
+  EXPECT_GE(found, 1);
+}
+
+[[gnu::noinline]] int take_stack_for_tcmalloc() {
+  void* stack[31];
+  const int depth = appprof_get_stack_trace(stack, 31, 0);
+  return stack[0] == nullptr ? 0 : depth;  // no tail call
+}
+
+TEST(AppprofAccuracy, AStackIsOfOneSampleAtMost) {
+  ASSERT_EQ(start_heap(524'288), "");
+  const Profile before = allocation_profile();
+  t_state.sampled_bytes = size_t{64} << 20;
+  EXPECT_GT(take_stack_for_tcmalloc(), 0);
+  EXPECT_EQ(t_state.sampled_bytes, 0U);
+  EXPECT_GT(take_stack_for_tcmalloc(), 0) << "where the heap grows, for instance";
+  Totals counted = totals(difference(before, allocation_profile()), {"take_stack_for_tcmalloc"});
+  stop_heap();
+  EXPECT_NEAR(counted["take_stack_for_tcmalloc"][0], 1, 0.001);
+  EXPECT_NEAR(counted["take_stack_for_tcmalloc"][1], 64 << 20, 1000);
 }
 
 std::mutex g_lock;
