@@ -82,6 +82,12 @@ class Lookup {
     return 0;
   }
 
+  // Whether it has this unit, and no samples. Costs a pass over the profiles' events.
+  bool is_unused(uint32_t id, wire::Unit unit) {
+    count_samples();
+    return events_[id].unit == unit && samples_[id] == 0;
+  }
+
   FoundEvent usual() {
     for (const char* preferred : {"cycles", "cpu-clock"}) {
       if (FoundEvent found = called(preferred); found.id != 0) {
@@ -152,9 +158,11 @@ Result<FoundEvent> find_event(const std::string& name, const Snapshot& snapshot)
   }
   Lookup lookup(snapshot);
   FoundEvent found = name.empty() ? lookup.usual() : lookup.called(name);
-  // Rows of before have the current name here (store/contents/dictionary_union.h).
-  if (const wire::OtherEventName other = wire::other_event_name(name); found.id == 0 && !other.name.empty()) {
-    if (const uint32_t renamed = lookup.exactly(other); renamed != 0) {
+  // Rows of before have the current name here (store/contents/dictionary_union.h); a block may know the former one without rows.
+  const wire::OtherEventName other = wire::other_event_name(name);
+  if (!other.name.empty() && (found.id == 0 || lookup.is_unused(found.id, other.unit))) {
+    if (const uint32_t renamed = lookup.exactly(other);
+        renamed != 0 && (found.id == 0 || !lookup.is_unused(renamed, other.unit))) {
       found = {renamed, fmt::format("{} is called {} in these rows", name, other.name)};
     }
   }

@@ -148,18 +148,35 @@ void add_of_before(Fleet& fleet, const std::string& former) {
 TEST(ApplicationEvents, RowsOfBeforeCountWithThoseOfAfter) {
   Fleet fleet;
   add_of_before(fleet, "cpu");
-  EXPECT_EQ(brief(ask("top", fleet, {{"event", "app-cpu-ns"}})), "main 10 10\n") << "of one name";
+  EXPECT_EQ(brief(fleet.top({{"event", "app-cpu-ns"}})), "main 10 10\n") << "of one name";
   fleet.add({.seed = 2,
              .machine = "m2",
              .events = {{.name = "app-cpu-ns", .scale = 3, .unit = wire::NANOSECONDS}},
              .stacks = "main 7\n"});
-  const auto both = ask("top", fleet, {{"event", "app-cpu-ns"}});
+  const auto both = fleet.top({{"event", "app-cpu-ns"}});
   EXPECT_EQ(brief(both), "main 31 31\n");
   EXPECT_THAT(both->notes, Not(Contains(HasSubstr("called"))));
-  const auto by_former_name = ask("top", fleet, {{"event", "cpu"}});
+  const auto by_former_name = fleet.top({{"event", "cpu"}});
   EXPECT_EQ(brief(by_former_name), "main 31 31\n");
   EXPECT_THAT(by_former_name->notes, Contains(HasSubstr("cpu is called app-cpu-ns")));
-  EXPECT_EQ(brief(ask("top", fleet, {{"event", "app-cpu-ns"}, {"where", "machine=m1"}})), "main 10 10\n");
+  EXPECT_EQ(brief(fleet.top({{"event", "app-cpu-ns"}, {"where", "machine=m1"}})), "main 10 10\n");
+}
+
+// Blocks know the events of those before.
+TEST(ApplicationEvents, ABlockMayKnowAFormerNameWithoutRows) {
+  Fleet fleet;
+  fleet.add({.seed = 1, .events = {{.name = "wall-ns", .unit = wire::NANOSECONDS}}, .stacks = "main 5\n"});
+  const auto added =
+      fleet.ingest().write_catalogue(fleet.ingest().blocks()->back(), [](sqlite::Database& catalogue) {
+        return catalogue.execute("INSERT INTO event SELECT max(id) + 1, 'wall', unit, kind FROM event");
+      });
+  ASSERT_TRUE(added) << added.error().text();
+  const auto by_former_name = fleet.top({{"event", "wall"}});
+  EXPECT_EQ(brief(by_former_name), "main 5 5\n");
+  EXPECT_THAT(by_former_name->notes, Contains(HasSubstr("wall is called wall-ns")));
+  const auto by_name = fleet.top({{"event", "wall-ns"}});
+  EXPECT_EQ(brief(by_name), "main 5 5\n");
+  EXPECT_THAT(by_name->notes, Not(Contains(HasSubstr("called"))));
 }
 
 TEST(ApplicationEvents, AnEventInAnotherUnitIsAnother) {
