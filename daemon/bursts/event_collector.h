@@ -33,9 +33,9 @@ Result<BurstTracepoint> burst_tracepoint(traces::BurstEventKind kind, const Trac
 // What every sample has (perf_event_attr.sample_type); the order is the kernel's.
 uint64_t burst_sample_type();
 
-// Names threads, decodes records. The kernel uses IDs of threads again, and threads change their names: between bursts a thread is
-// the same as before only if ID, process and name are. Of system calls keeps the number, and two arguments of getpid() where they are a mark's: no other
-// argument goes into an event.
+// Names threads, decodes records. The kernel uses IDs of threads again, and threads change their names: between bursts
+// a thread is the same as before only if ID, process and name are. Of system calls keeps the number, and two arguments
+// of getpid() where they are a mark's: no other argument goes into an event.
 class EventCollector {
  public:
   // `getpid` is its number, of which calls are mark calls.

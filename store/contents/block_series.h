@@ -24,8 +24,9 @@ struct BlockFacts {
   std::vector<DamagedPart> damaged_blocks = {};
 };
 
-// Reads what is new alone, and shares all that is the same. IDs are the block's where there is one that has no
-// rows of an event by a former name, else those of a union that grows: then the entries of sealed blocks are in memory once, as the union has them. One thread at a time.
+// Reads what is new alone, and shares all that is the same. IDs are the block's where there is one that has no rows of
+// an event by a former name, else those of a union that grows: then the entries of sealed blocks are in memory once,
+// as the union has them. One thread at a time.
 class BlockSeries {
  public:
   using Readers = std::vector<std::shared_ptr<BlockReader>>;
@@ -55,7 +56,8 @@ class BlockSeries {
     DictionaryUnion::Member in_dictionaries = {};
     BindingUnion::Member in_bindings = {};
   };
-  // Of several blocks, and of one with rows of renamed events; of another one its own entries stand for it. Only ever extended, so that copies are cheap.
+  // Of several blocks, and of one with rows of renamed events; of another one its own entries stand for it. Only ever
+  // extended, so that copies are cheap.
   struct Union {
     DictionaryUnion dictionaries;
     BindingUnion bindings;

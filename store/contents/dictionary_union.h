@@ -34,8 +34,8 @@ Row translate(const Row& row, const Translation& translation);
 // Whether it has rows of an event that was renamed since (proto/event_names.h): the names of a union are the current ones.
 bool has_renamed_rows(const Dictionaries& block);
 
-// Equal entries of different blocks are one, and events are called as they are now; origins are all different. Grows only, as the dictionaries do that it is made of. One
-// thread.
+// Equal entries of different blocks are one, and events are called as they are now; origins are all different. Grows
+// only, as the dictionaries do that it is made of. One thread.
 class DictionaryUnion {
  public:
   // A block that is in it.
