@@ -22,20 +22,27 @@ bool is_identity(std::string_view key) {
 
 }  // namespace
 
-void TableBuilder::add_column(const std::string& name, const SpanColumn& column) {
+// `text_of(i)` is that of request i.
+template <typename TextOf>
+void TableBuilder::add_texts(const std::string& name, const TextOf& text_of) {
   Texts values;
   values.number("");
   BucketAttribute attribute{.name = name, .values = {}, .value_of = {}};
-  for (const uint32_t trace : made_.trace) {
-    const auto nodes = nodes_of(trace);
-    const uint32_t node = column.first_node(nodes);
-    const uint32_t value =
-        node == traces::kNoNode ? 0 : values.number(std::string(column.value_of(span_of(nodes[node]))));
-    attribute.value_of.push_back(static_cast<uint16_t>(std::min<uint32_t>(value, UINT16_MAX)));
+  for (size_t i = 0; i < made_.trace.size(); ++i) {
+    attribute.value_of.push_back(
+        static_cast<uint16_t>(std::min<uint32_t>(values.number(text_of(i)), UINT16_MAX)));
   }
-  attribute.values = values.names;
-  attribute.values.resize(std::min<size_t>(attribute.values.size(), UINT16_MAX + 1));
+  attribute.values = std::move(values.names);
+  if (attribute.values.size() > UINT16_MAX) {
+    attribute.values.resize(UINT16_MAX + 1);
+    attribute.values.back() = "other";
+  }
   made_.requests.attributes.push_back(std::move(attribute));
+}
+
+void TableBuilder::add_column(const std::string& name, const SpanColumn& column) {
+  add_texts(name,
+            [&](size_t i) { return std::string(column.of_request(nodes_of(made_.trace[i]), *ran_by_[i])); });
 }
 
 // Leaves `index` as it is where the attribute is already a column.
@@ -55,18 +62,11 @@ Status TableBuilder::add_named(const std::string& name, uint32_t& index) {
 }
 
 void TableBuilder::add_workload() {
-  Texts values;
-  values.number("");
-  BucketAttribute attribute{.name = "workload", .values = {}, .value_of = {}};
-  for (const uint32_t trace : made_.trace) {
-    const traces::Span& root = span_of(nodes_of(trace).front());
-    const uint32_t value = values.number(fmt::format("{} {}", spans_.names().services.name(root.service),
-                                                     spans_.names().operations.name(root.operation)));
-    attribute.value_of.push_back(static_cast<uint16_t>(std::min<uint32_t>(value, UINT16_MAX)));
-  }
-  attribute.values = values.names;
-  attribute.values.resize(std::min<size_t>(attribute.values.size(), UINT16_MAX + 1));
-  made_.requests.attributes.push_back(std::move(attribute));
+  add_texts("workload", [&](size_t i) {
+    const traces::Span& root = span_of(nodes_of(made_.trace[i]).front());
+    return fmt::format("{} {}", spans_.names().services.name(root.service),
+                       spans_.names().operations.name(root.operation));
+  });
 }
 
 // Most requests have a value that both sides have: else it follows from the version, or names single requests.

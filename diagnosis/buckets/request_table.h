@@ -13,9 +13,9 @@ namespace plimsoll::diagnosis {
 
 inline constexpr uint32_t kNoAttribute = UINT32_MAX;
 
-// Attributes are named as OpenTelemetry does ("host.type"). A request has the value of the first of its spans that has the attribute, from the
-// root on; "SERVICE:ATTRIBUTE" is that of the service's spans. Besides those in the traces there are service, operation, replica, machine and
-// version.
+// Attributes are named as OpenTelemetry does ("host.type"). A request has the value of the span that ran the version, else of the first of its
+// spans that has the attribute, from the root on; "SERVICE:ATTRIBUTE" is that of the service's spans. Besides those in the traces there are
+// replica, machine and version, and service and operation, which are the root's. Values beyond the first 65,534 are "other".
 struct RequestTableOptions {
   std::string hardware = {};  // empty: the first in the traces of host.type, host.cpu.model.name, host.arch
   std::string workload = {};  // empty: service and operation of the root

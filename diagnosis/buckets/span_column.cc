@@ -94,6 +94,18 @@ std::string_view SpanColumn::value_of(const traces::Span& span) const {
   return spans_->attributes().value(key_, spans_->attributes().value_in(span.attributes, key_));
 }
 
+std::string_view SpanColumn::of_request(std::span<const traces::Node> nodes,
+                                        const traces::Span& ran_by) const {
+  if (kind_ != Kind::kService && kind_ != Kind::kOperation) {
+    const std::string_view value = value_of(ran_by);
+    if (!value.empty()) {
+      return value;
+    }
+  }
+  const uint32_t node = first_node(nodes);
+  return node == traces::kNoNode ? std::string_view() : value_of(spans_->spans()[nodes[node].span]);
+}
+
 uint32_t SpanColumn::first_node(std::span<const traces::Node> nodes) const {
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (!value_of(spans_->spans()[nodes[i].span]).empty()) {

@@ -20,6 +20,9 @@ class SpanColumn {
   std::string_view value_of(const traces::Span& span) const;
   // The first node of a request whose span has a value, or kNoNode.
   uint32_t first_node(std::span<const traces::Node> nodes) const;
+  // Of a request: that of the span that ran the version, else of the first span that has one. Hardware of the front end says nothing of
+  // a version of the service behind it. Service and operation are those of the root. "": it has none.
+  std::string_view of_request(std::span<const traces::Node> nodes, const traces::Span& ran_by) const;
 
  private:
   enum class Kind : uint8_t { kAttribute, kService, kOperation, kReplica, kMachine, kVersion };

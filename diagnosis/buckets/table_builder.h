@@ -50,6 +50,8 @@ class TableBuilder {
   void set_hosts();
   Status add_attributes();
   Status add_named(const std::string& name, uint32_t& index);
+  template <typename TextOf>
+  void add_texts(const std::string& name, const TextOf& text_of);
   void add_column(const std::string& name, const SpanColumn& column);
   void add_workload();
   void add_all_attributes();

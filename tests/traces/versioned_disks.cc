@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <random>
+#include <string_view>
 #include <vector>
 
 namespace plimsoll::diagnosis {
@@ -14,6 +15,7 @@ constexpr int64_t kDisksStartNs = 1'795'244'400'000'000'000;  // 2026-11-21T07:0
 constexpr int64_t kNsPerRequest = 2'000'000'000;
 constexpr int64_t kNsOfUs = 1000;
 constexpr int kDisks = 3;
+constexpr std::string_view kFrontEnd = "api-host";
 
 }  // namespace
 
@@ -42,8 +44,8 @@ std::string versioned_disks_table(const VersionedDisksOptions& options) {
       fmt::format_to(std::back_inserter(table), "{:032x},{:x},{},{},{},{},{},{},{},{},{},{}\n", request + 1,
                      id, parent == 0 ? "" : fmt::format("{:x}", parent), service, method, machine, version,
                      start_ns + static_cast<int64_t>(1000 * from_ms) * kNsOfUs,
-                     start_ns + static_cast<int64_t>(1000 * to_ms) * kNsOfUs, is_c7 ? "c7" : "c6",
-                     is_large ? "large" : "small", zone);
+                     start_ns + static_cast<int64_t>(1000 * to_ms) * kNsOfUs,
+                     machine != kFrontEnd && is_c7 ? "c7" : "c6", is_large ? "large" : "small", zone);
     };
     const std::string machine = fmt::format("disk-host-{}", host);
     const char* const version = is_new ? "2.1" : "2.0";
@@ -59,7 +61,7 @@ std::string versioned_disks_table(const VersionedDisksOptions& options) {
       next_ms += is_one_by_one ? ms + 0.1 : 0.2;
       end_ms = std::max(end_ms, disks.back().second + 0.5);
     }
-    row(1, 0, "api", "create_vm", "api-host", "1.0", 0, end_ms + 2 + noise());
+    row(1, 0, "api", "create_vm", std::string(kFrontEnd), "1.0", 0, end_ms + 2 + noise());
     row(2, 1, "disk", "create_all", machine, version, before_ms, end_ms);
     for (int disk = 0; disk < kDisks; ++disk) {
       const auto& [from_ms, to_ms] = disks[static_cast<size_t>(disk)];
