@@ -21,8 +21,9 @@ struct RequestTableOptions {
   std::string workload = {};  // empty: service and operation of the root
   std::string version = {};   // empty: the versions of those services that ran several
   std::vector<std::string> attributes = {};  // searched; empty: all with 2 to 32 values
-  std::string base = {};                     // a version; empty: all but `current`
-  std::string current = {};  // a version; empty: the one that came last, of those from the start the highest
+  std::string base = {};  // a version; empty: all but `current`, and where that is empty all that are older
+  // A version; empty: the newest with 20 requests. The newest came last; of those that were there from the start it is the highest.
+  std::string current = {};
   int64_t since_ns = 0;
   int64_t until_ns = INT64_MAX;
 };

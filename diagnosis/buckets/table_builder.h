@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,12 +41,18 @@ class TableBuilder {
  private:
   void choose_traces();
   Status find_versions();
+  void count_versions();
   void find_changing_services();
   void add_requests(const SpanColumn* version);
-  size_t newest_version(size_t base) const;
+  std::vector<size_t> versions_by_age() const;
+  size_t from_start() const;
+  Status choose_newest(std::optional<size_t> base);
   Status choose_sides();
   Result<size_t> version_named(const std::string& name, const char* flag) const;
   Status one_version_only() const;
+  Status rare_versions_of_services() const;
+  Status rare_versions() const;
+  Status too_few_requests(const std::vector<std::string>& counts, const std::string& service) const;
   void keep_sides();
   void set_hosts();
   Status add_attributes();
@@ -66,8 +73,9 @@ class TableBuilder {
   const traces::Assembly& assembly_;
   const RequestTableOptions& options_;
   RequestTable made_;
-  std::vector<uint32_t> chosen_;      // traces
-  std::vector<uint8_t> is_changing_;  // by service
+  std::vector<uint32_t> chosen_;                                // traces
+  std::map<uint32_t, std::map<uint32_t, size_t>> requests_of_;  // by service and version
+  std::vector<uint8_t> is_changing_;                            // by service
   size_t changing_ = 0;
   std::vector<uint32_t> version_of_;         // by request
   std::vector<const traces::Span*> ran_by_;  // by request: the span that has the version

@@ -140,6 +140,51 @@ TEST(BucketReport, TakesTheVersionThatCameLastForTheNewOne) {
   }
 }
 
+// "NEW against BASE", and the notes; of so many requests of each version, one after the other, each with `spans` spans of the service.
+std::string sides_of(const std::vector<std::pair<std::string, int>>& versions, int spans = 1) {
+  std::string table = "trace_id,span_id,parent_id,service,method,machine,version,start_ns,end_ns\n";
+  int64_t row = 0;
+  for (const auto& [version, requests] : versions) {
+    for (int request = 0; request < requests; ++request) {
+      const int64_t start_ns = ++row * 60'000'000'000;
+      for (int span = 1; span <= spans; ++span) {
+        table += fmt::format("{:x},{},{},disk,get,m{},{},{},{}\n", row, span, span == 1 ? "" : "1", row % 10,
+                             version, start_ns, start_ns + 1'000'000);
+      }
+    }
+  }
+  const traces::SpanSet set = spans_in(table);
+  const auto made = request_table(set, traces::assemble(set));
+  if (!made) {
+    return made.error().text();
+  }
+  std::string text = made->current_version() + " against " + made->base_version();
+  for (const std::string& note : made->notes) {
+    text += "; " + note;
+  }
+  return text;
+}
+
+TEST(BucketReport, TurnsNoSidesWhereTheNewestVersionIsRare) {
+  const std::string rare = sides_of({{"2.0", 1000}, {"2.1", 5}}, 4);
+  EXPECT_THAT(rare, AllOf(HasSubstr("two versions with 20 requests each are needed"),
+                          HasSubstr("disk 2.0 has 1000, 2.1 has 5"), HasSubstr("--version disk:version")));
+  EXPECT_EQ(sides_of({{"1.9", 50}, {"2.0", 50}, {"2.1", 5}}),
+            "2.0 against 1.9; version 2.1 has 5 requests, 20 are needed: left out");
+  EXPECT_EQ(sides_of({{"1.8", 5}, {"1.9", 50}, {"2.0", 50}}), "2.0 against 1.8, 1.9");
+  EXPECT_THAT(sides_of({{"1.9", 15}, {"2.0", 15}, {"2.1", 15}}), HasSubstr("disk 1.9 has 15, 2.0 has 15"));
+}
+
+TEST(BucketReport, SaysThatTheDirectionFollowsFromNames) {
+  std::vector<std::pair<std::string, int>> turns;
+  for (int turn = 0; turn < 60; ++turn) {
+    turns.emplace_back(turn % 2 == 0 ? "2.0" : "2.0-rc1", 1);
+  }
+  EXPECT_EQ(sides_of(turns),
+            "2.0 against 2.0-rc1; versions ran at the same time from the start: 2.0 is taken for the new one "
+            "because of its name (--new names another)");
+}
+
 TEST(BucketReport, SaysWhatIsMissing) {
   EXPECT_THAT(regressions_in({}, {.hardware = "hv"}),
               AllOf(HasSubstr("no span has the attribute hv"), HasSubstr("did you mean hw?"),
