@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "diagnosis/buckets/version_scores.h"
 #include "statistics/incomplete_beta.h"
 #include "tests/traces/version_generator.h"
 
@@ -178,6 +179,85 @@ TEST(BucketSearch, CountsOnlyBucketsThatCanBeTested) {
   const BucketSearch search = search_buckets(requests);
   EXPECT_TRUE(search.found.empty());
   EXPECT_EQ(search.buckets, 0);
+}
+
+// `is_new(i)` of request i of so many, on 20 hosts of either side in turns.
+template <typename IsNew>
+double overlap_of(uint32_t count, IsNew is_new) {
+  ComparedRequests requests;
+  requests.hosts = 40;
+  for (uint32_t i = 0; i < count; ++i) {
+    const bool is_of_new = is_new(i);
+    requests.ms.push_back(static_cast<float>(10 + i % 7));
+    requests.start_ns.push_back(i);
+    requests.host.push_back(i % 20 + (is_of_new ? 20 : 0));
+    requests.is_new.push_back(is_of_new ? 1 : 0);
+  }
+  return version_scores(requests).overlap;
+}
+
+TEST(VersionScores, TellsVersionsAtOnceFromOneAfterAnother) {
+  const auto scattered = [](uint32_t percent) {
+    return
+        [percent, random = std::mt19937_64(5)](uint32_t /*i*/) mutable { return random() % 100 < percent; };
+  };
+  EXPECT_GT(overlap_of(10'000, scattered(3)), 0.9) << "a canary";
+  EXPECT_GT(overlap_of(10'000, scattered(97)), 0.9);
+  EXPECT_GT(overlap_of(600, scattered(50)), 0.9);
+  EXPECT_LT(overlap_of(600, [](uint32_t i) { return i >= 300; }), 0.1);
+  EXPECT_LT(overlap_of(1400, [](uint32_t i) { return i >= 700; }), 0.1);
+  EXPECT_LT(overlap_of(10'000, [](uint32_t i) { return i >= 9700; }), 0.2);
+}
+
+// Ten operations of different length have 95 % of the requests, single ones the others; the new version gets more of the long ones.
+TEST(BucketSearch, AdjustsForAnAttributeWithALongTail) {
+  std::mt19937_64 random(7);
+  ComparedRequests requests;
+  requests.hosts = 40;
+  BucketAttribute workload{.name = "workload", .values = {""}, .value_of = {}, .is_searched = false};
+  for (uint32_t i = 0; i < 10'000; ++i) {
+    const uint32_t host = i % 40;
+    const bool is_new = host % 2 == 1;
+    const bool is_single = random() % 20 == 0;
+    const auto operation = static_cast<uint32_t>(random() % 10);
+    const uint32_t longer = is_new ? std::max(operation, static_cast<uint32_t>(random() % 10)) : operation;
+    while (workload.values.size() < 11) {
+      workload.values.push_back(std::to_string(workload.values.size()));
+    }
+    if (is_single) {
+      workload.values.push_back(std::to_string(workload.values.size()));
+    }
+    workload.value_of.push_back(static_cast<uint16_t>(is_single ? workload.values.size() - 1 : 1 + longer));
+    requests.ms.push_back(static_cast<float>(is_single ? 50 : 10 * (longer + 1)) +
+                          static_cast<float>(random() % 1000) / 100);
+    requests.start_ns.push_back(i);
+    requests.host.push_back(host);
+    requests.is_new.push_back(is_new ? 1 : 0);
+  }
+  requests.attributes.push_back(std::move(workload));
+  EXPECT_EQ(found_in(requests), "");
+  EXPECT_EQ(version_scores(requests).strata, 11);
+}
+
+// 6 hosts ran both sides, 4 that are slower one each: those have nothing that they could be compared with themselves in.
+TEST(VersionScores, LeavesHostsOfOneSideTheirMean) {
+  ComparedRequests requests;
+  requests.hosts = 10;
+  for (uint32_t i = 0; i < 800; ++i) {
+    const uint32_t host = i % 10;
+    requests.ms.push_back(static_cast<float>((host < 6 ? 10 : 100) + i * 7919 % 97));
+    requests.start_ns.push_back(i);
+    requests.host.push_back(host);
+    requests.is_new.push_back(host < 6 ? i / 10 % 2 : host % 2);
+  }
+  const VersionScores scores = version_scores(requests);
+  ASSERT_TRUE(scores.is_within_hosts);
+  std::array<double, 2> means{};
+  for (uint32_t i = 0; i < 800; ++i) {
+    means[i % 10 < 6 ? 0 : 1] += static_cast<double>(scores.score[i]) / (i % 10 < 6 ? 480 : 320);
+  }
+  EXPECT_NEAR(means[0], 0, 0.01);
+  EXPECT_GT(means[1], 0.2);
 }
 
 }  // namespace
