@@ -70,9 +70,9 @@ HostVariance host_variance(const ComparedRequests& requests, std::span<const flo
   }
   const double deviation = statistics::robust_deviation(deviations);
   const double within_variance = std::max(within / (count - used), kMinVariance);
-  const double between = deviation * deviation - within_variance * inverse_counts / used;
-  const double ratio = between <= 0 ? kMaxRatio : std::clamp(within_variance / between, kMinRatio, kMaxRatio);
-  return {.between = within_variance / ratio, .ratio = ratio};
+  const double between = std::max(deviation * deviation - within_variance * inverse_counts / used,
+                                  within_variance / kMaxRatio);
+  return {.between = between, .ratio = std::max(within_variance / between, kMinRatio)};
 }
 
 void add_host(uint32_t host, uint8_t sides, const std::array<CellSum, 2>& cells, const HostVariance& variance,

@@ -20,8 +20,8 @@ struct HostMean {
 
 // Of all requests: how much hosts differ. By the median deviation of host means, which hosts of a bucket that is slower hardly move.
 struct HostVariance {
-  double between = 1;  // v
-  double ratio = 1;    // k
+  double between = 1;  // v: at least a thousandth of that within hosts
+  double ratio = 1;    // k: that within hosts over v, from 1 to 1,000
 };
 HostVariance host_variance(const ComparedRequests& requests, std::span<const float> score);
 
