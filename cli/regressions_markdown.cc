@@ -196,6 +196,9 @@ void MarkdownReport::add_regression(size_t number, const diagnosis::Regression& 
        percent(comparison.percentiles_ms.front()));
   line("");
   line("- version: {} {}, compared with {}", report_.table.versions_of, current(), base());
+  if (number > 1) {
+    line("- requests: those of this bucket that are in none of the regressions above");
+  }
   line("- since: {}, the first request of {} in this bucket", format_time(comparison.first_current_ns),
        current());
   line("- chance: p = {:.3f} for any of the {} buckets", regression.bucket.p, report_.search.buckets);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace plimsoll::diagnosis {
 namespace {
@@ -26,10 +27,13 @@ std::vector<uint32_t> side_of(const ComparedRequests& requests, const std::vecto
   return side;
 }
 
+// Each of what those before it leave, as the search found it.
 void add_regressions(RegressionReport& report) {
   const ComparedRequests& requests = report.table.requests;
+  std::vector<uint8_t> is_left_out(requests.size(), 0);
   for (const FoundBucket& found : report.search.found) {
-    const std::vector<uint32_t> members = members_of(requests, found.terms);
+    std::vector<uint32_t> members = members_of(requests, found.terms);
+    std::erase_if(members, [&](uint32_t member) { return std::exchange(is_left_out[member], 1) != 0; });
     report.regressions.push_back(
         {.bucket = found,
          .comparison = compare_bucket(requests, members, &report.forest),

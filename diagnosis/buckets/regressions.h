@@ -29,7 +29,7 @@ struct RegressionReport {
   RequestTable table;
   CallForest forest;
   BucketSearch search;
-  std::vector<Regression> regressions;  // as search.found
+  std::vector<Regression> regressions;  // as search.found: each without the requests of those before it
   // Each hardware with each workload that both sides ran kMinBucketRequests times; those whose median grew most first.
   std::vector<ComparedBucket> buckets;
   size_t buckets_left_out = 0;  // with too few requests, or beyond the first kMaxBuckets

@@ -43,8 +43,9 @@ struct RequestTable {
   std::string versions_of;             // "disk", "disk, network"; or the attribute
   uint32_t hardware = kNoAttribute;    // indices into requests.attributes
   uint32_t workload = kNoAttribute;
-  bool has_hosts =
-      true;  // false: neither machines nor replicas are known, and blocks of time stand for hosts
+  // False: machines and replicas are unknown for half of the requests of a side or more, and blocks of time stand for hosts. Else requests
+  // without them are left out.
+  bool has_hosts = true;
   std::vector<std::string> notes;
 
   std::string current_version() const;

@@ -54,7 +54,9 @@ class TableBuilder {
   Status rare_versions() const;
   Status too_few_requests(const std::vector<std::string>& counts, const std::string& service) const;
   void keep_sides();
+  std::vector<uint32_t> machines_of_replicas() const;
   void set_hosts();
+  void add_times();
   Status add_attributes();
   Status add_named(const std::string& name, uint32_t& index);
   template <typename TextOf>

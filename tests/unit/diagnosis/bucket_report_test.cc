@@ -185,6 +185,52 @@ TEST(BucketReport, SaysThatTheDirectionFollowsFromNames) {
             "because of its name (--new names another)");
 }
 
+// Replicas r0 to r9, of which every other span names the machine; one request in ten names neither.
+TEST(BucketReport, KnowsHostsByMachineAndReplica) {
+  std::string table = "trace_id,span_id,service,method,replica,machine,version,start_ns,end_ns\n";
+  for (int64_t row = 1; row <= 400; ++row) {
+    const int64_t replica = row / 2 % 10;
+    const bool is_unknown = row % 10 == 3;
+    table +=
+        fmt::format("{:x},1,web,get,{},{},{},{},{}\n", row, is_unknown ? "" : fmt::format("r{}", replica),
+                    is_unknown || row % 2 == 1 ? "" : fmt::format("m{}", replica),
+                    replica < 5 ? "2.0" : "2.1", row * 1'000'000, row * 1'000'000 + 500);
+  }
+  const traces::SpanSet spans = spans_in(table);
+  const auto made = request_table(spans, traces::assemble(spans));
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_TRUE(made->has_hosts);
+  EXPECT_EQ(made->requests.hosts, 10);
+  EXPECT_EQ(made->requests.size(), 360);
+  EXPECT_THAT(made->notes, ::testing::Contains(HasSubstr("40 requests left out")));
+}
+
+TEST(BucketReport, DescribesALaterRegressionWithoutTheOneBefore) {
+  // hw=c7 is slower by far, size=3 on c6 a little.
+  std::string table = "trace_id,span_id,service,method,machine,version,start_ns,end_ns,hw,size\n";
+  for (int64_t row = 1; row <= 8000; ++row) {
+    const int64_t host = row * 7919 % 80;
+    const bool is_new = host % 2 == 1;
+    const bool is_c7 = host % 8 < 6;
+    const int64_t size = row / 80 % 4;
+    const int64_t slower_us = !is_new ? 0 : is_c7 ? 40'000 : size == 3 ? 200 : 0;
+    table += fmt::format(
+        "{:x},1,web,get,m{},{},{},{},{},{}\n", row, host, is_new ? "2.1" : "2.0", row * 1'000'000'000,
+        row * 1'000'000'000 + (10'000 + row * 104'729 % 1009 + slower_us) * 1000, is_c7 ? "c7" : "c6", size);
+  }
+  const traces::SpanSet spans = spans_in(table);
+  const traces::Assembly assembly = traces::assemble(spans);
+  const auto report = find_regressions(spans, assembly);
+  ASSERT_TRUE(report) << report.error().text();
+  ASSERT_EQ(report->regressions.size(), 2);
+  const std::vector<BucketTerm>& first = report->regressions[0].bucket.terms;
+  EXPECT_EQ(describe(first, report->table.requests), "hw=c7");
+  EXPECT_NEAR(report->regressions[0].comparison.percentiles_ms[0].difference(), 40, 1);
+  EXPECT_EQ(describe(report->regressions[1].bucket.terms, report->table.requests), "size=3");
+  EXPECT_NEAR(report->regressions[1].comparison.percentiles_ms[0].difference(), 0.2, 0.15);
+  EXPECT_EQ(report->regressions[1].comparison.base_requests, report->regressions[1].base_forest.requests);
+}
+
 TEST(BucketReport, SaysWhatIsMissing) {
   EXPECT_THAT(regressions_in({}, {.hardware = "hv"}),
               AllOf(HasSubstr("no span has the attribute hv"), HasSubstr("did you mean hw?"),

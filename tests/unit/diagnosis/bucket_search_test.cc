@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "diagnosis/buckets/host_contrast.h"
 #include "diagnosis/buckets/version_scores.h"
 #include "statistics/incomplete_beta.h"
 #include "tests/traces/version_generator.h"
@@ -181,6 +182,24 @@ TEST(BucketSearch, CountsOnlyBucketsThatCanBeTested) {
   EXPECT_EQ(search.buckets, 0);
 }
 
+// Hosts differ by ten times as much as requests of one host do.
+TEST(HostContrast, KnowsHowMuchHostsDiffer) {
+  ComparedRequests requests;
+  requests.hosts = 20;
+  std::vector<float> score;
+  for (uint32_t i = 0; i < 2000; ++i) {
+    const uint32_t host = i % 20;
+    requests.ms.push_back(1);
+    requests.start_ns.push_back(i);
+    requests.host.push_back(host);
+    requests.is_new.push_back(host % 2 == 1 ? 1 : 0);
+    score.push_back(static_cast<float>(host) + static_cast<float>(i / 20 % 2));
+  }
+  const HostVariance variance = host_variance(requests, score);
+  EXPECT_GT(variance.between, 20);
+  EXPECT_EQ(variance.ratio, 1);
+}
+
 // `is_new(i)` of request i of so many, on 20 hosts of either side in turns.
 template <typename IsNew>
 double overlap_of(uint32_t count, IsNew is_new) {
@@ -248,7 +267,7 @@ TEST(VersionScores, LeavesHostsOfOneSideTheirMean) {
     requests.ms.push_back(static_cast<float>((host < 6 ? 10 : 100) + i * 7919 % 97));
     requests.start_ns.push_back(i);
     requests.host.push_back(host);
-    requests.is_new.push_back(host < 6 ? i / 10 % 2 : host % 2);
+    requests.is_new.push_back((host < 6 ? i / 10 : host) % 2 == 1 ? 1 : 0);
   }
   const VersionScores scores = version_scores(requests);
   ASSERT_TRUE(scores.is_within_hosts);
