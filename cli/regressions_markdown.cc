@@ -80,20 +80,25 @@ void MarkdownReport::add_versions() {
 void MarkdownReport::add_verdict() {
   const diagnosis::BucketSearch& search = report_.search;
   if (search.found.empty()) {
-    line("**No regression found** in {} buckets of up to three values of attributes.", search.buckets);
+    line("**No regression found** in {} buckets of up to {} values of attributes.", search.buckets,
+         search.terms);
     if (search.strongest.t > 0) {
       line("The largest difference is in {} (p about {:.2f}).", bucket_text(search.strongest.terms),
            search.strongest.p);
     }
   } else {
-    line("**{} regression{} found** in {} buckets of up to three values of attributes.", search.found.size(),
-         search.found.size() == 1 ? "" : "s", search.buckets);
+    line("**{} regression{} found** in {} buckets of up to {} values of attributes.", search.found.size(),
+         search.found.size() == 1 ? "" : "s", search.buckets, search.terms);
+  }
+  if (search.is_limited) {
+    line("There are too many buckets of more values: name fewer attributes with --attribute.");
   }
   if (search.buckets == 0) {
     line("No bucket has three hosts of each version: give traces of more hosts.");
   } else if (search.smallest_p > diagnosis::BucketSearchOptions().max_p) {
     line(
-        "Versions could have been rolled out over these hosts in {:.0f} ways only: over 100 are needed to "
+        "Versions could have been rolled out over these hosts in {:.0f} ways only: at least 100 are needed "
+        "to "
         "tell a regression "
         "from chance. Give traces of more hosts.",
         1 / search.smallest_p);

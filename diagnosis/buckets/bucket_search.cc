@@ -1,14 +1,13 @@
 #include "diagnosis/buckets/bucket_search.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <functional>
 #include <utility>
 
 #include "diagnosis/buckets/host_contrast.h"
 #include "diagnosis/buckets/host_permutations.h"
+#include "diagnosis/buckets/subset_means.h"
 #include "diagnosis/buckets/version_scores.h"
 
 namespace plimsoll::diagnosis {
@@ -16,12 +15,13 @@ namespace {
 
 // Standard errors by which requests that only a shorter description has must be less slow for the longer one to stay.
 constexpr double kMinLessSlow = 2;
-// Buckets compete for the name of what was found that are themselves slower by so many standard errors.
-constexpr double kMinNamedT = 3;
+// Ways of rolling out that are tried before it is first seen whether p can still become small, in batches of kLanes; then four times as many,
+// and so on. Means are made again for each such round.
+constexpr size_t kFirstBatches = 5;
+constexpr size_t kLabelBytesPerRound = 128U << 20U;
 
 struct Bucket {
   std::vector<BucketTerm> terms;
-  std::vector<HostMean> means;
   double t = 0;
   double fit = 0;
 };
@@ -30,272 +30,241 @@ struct Bucket {
 class SearchPass {
  public:
   SearchPass(const ComparedRequests& requests, const BucketSearchOptions& options)
-      : requests_(requests), options_(options), scores_(version_scores(requests)) {
-    variance_ = host_variance(requests_, scores_.score);
-    sides_.resize(requests.hosts);
-    for (size_t i = 0; i < requests.size(); ++i) {
-      requests.add_side(i, sides_[requests.host[i]]);
-    }
-    order_.resize(requests.size());
-    std::iota(order_.begin(), order_.end(), 0U);
-    std::sort(order_.begin(), order_.end(),
-              [&](uint32_t a, uint32_t b) { return std::pair(cell_of(a), a) < std::pair(cell_of(b), b); });
-    add_subsets({}, 0);
+      : requests_(requests),
+        options_(options),
+        scores_(version_scores(requests)),
+        variance_(host_variance(requests, scores_.score)),
+        means_(requests, scores_.score, variance_) {
+    test_buckets();
   }
 
   const VersionScores& scores() const { return scores_; }
   size_t buckets() const { return tested_; }
-  // The bucket with the largest t, and its p.
-  FoundBucket strongest() const;
-  FoundBucket pruned(FoundBucket found) const;
+  size_t terms() const { return terms_; }
+  bool is_limited() const { return is_limited_; }
+  // What is slower beyond chance, described as shortly as possible; else the bucket with the largest t, with p above max_p.
+  FoundBucket strongest();
 
  private:
-  struct Side {
-    SideSums sums;
-    size_t requests = 0;
-  };
-  using Sides = std::array<Side, 2>;
+  using Sides = std::array<SideSums, 2>;
 
-  uint32_t cell_of(uint32_t request) const { return 2 * requests_.host[request] + requests_.is_new[request]; }
   double min_hosts() const { return static_cast<double>(options_.min_hosts); }
-  void add_subsets(const std::vector<uint32_t>& attributes, uint32_t from);
-  void add_buckets(const std::vector<uint32_t>& attributes);
-  double p_of(double t) const;
-  template <typename IsIn>
-  Sides sides_of(const IsIn& is_in) const;
-  Contrast contrast_of(const Sides& sides) const {
-    return contrast(sides[1].sums, sides[0].sums, variance_, min_hosts());
+  bool can_be_tested(const std::vector<HostMean>& means) const {
+    return means.size() >= 2 * options_.min_hosts;
   }
+  std::vector<uint32_t> searched_attributes() const;
+  std::vector<std::vector<uint32_t>> subsets_of(size_t size) const;
+  void test_buckets();
+  bool add_buckets(const std::vector<uint32_t>& attributes);
+  LargestByChance largest_by_chance(double t);
+  template <typename IsIn>
+  Sides sides_of(const IsIn& is_in) const {
+    return side_sums(means_.where(is_in));
+  }
+  Contrast contrast_of(const Sides& sides) const {
+    return contrast(sides[1], sides[0], variance_, min_hosts());
+  }
+  FoundBucket pruned(std::vector<BucketTerm> terms, const LargestByChance& chance) const;
 
   const ComparedRequests& requests_;
   const BucketSearchOptions& options_;
   VersionScores scores_;
   HostVariance variance_;
-  std::vector<uint32_t> order_;  // requests by cell
-  std::vector<uint8_t> sides_;   // by host
-  std::vector<Bucket> buckets_;
-  size_t tested_ = 0;  // buckets with enough hosts of both sides
+  SubsetMeans means_;
+  std::vector<std::vector<uint32_t>> subsets_;  // of attributes, that are searched
+  size_t terms_ = 0;                            // at most, of a bucket
+  size_t cells_ = 0;                            // host means of all subsets
+  std::vector<Bucket> buckets_;                 // with enough hosts of both sides
+  size_t tested_ = 0;
+  bool is_limited_ = false;
 };
 
-void SearchPass::add_subsets(const std::vector<uint32_t>& attributes, uint32_t from) {
-  add_buckets(attributes);
-  if (attributes.size() == options_.max_terms) {
-    return;
-  }
-  for (uint32_t next = from; next < requests_.attributes.size(); ++next) {
-    const BucketAttribute& attribute = requests_.attributes[next];
-    if (!attribute.is_searched || attribute.values.size() > options_.max_values + 1) {
-      continue;
+// Those that tell requests apart.
+std::vector<uint32_t> SearchPass::searched_attributes() const {
+  std::vector<uint32_t> searched;
+  for (uint32_t i = 0; i < requests_.attributes.size(); ++i) {
+    const BucketAttribute& attribute = requests_.attributes[i];
+    const bool is_one_value =
+        std::ranges::adjacent_find(attribute.value_of, std::not_equal_to<>()) == attribute.value_of.end();
+    if (attribute.is_searched && attribute.values.size() <= options_.max_values + 1 && !is_one_value) {
+      searched.push_back(i);
     }
-    std::vector<uint32_t> more = attributes;
-    more.push_back(next);
-    add_subsets(more, next + 1);
   }
+  return searched;
 }
 
-// One bucket for each combination of values of these attributes.
-void SearchPass::add_buckets(const std::vector<uint32_t>& attributes) {
-  size_t combinations = 1;
-  for (const uint32_t attribute : attributes) {
-    combinations *= requests_.attributes[attribute].values.size();
+std::vector<std::vector<uint32_t>> SearchPass::subsets_of(size_t size) const {
+  const std::vector<uint32_t> searched = searched_attributes();
+  std::vector<std::vector<uint32_t>> made;
+  if (size > searched.size()) {
+    return made;
   }
-  std::vector<std::vector<HostMean>> means(combinations);
-  std::vector<std::array<CellSum, 2>> sums(combinations);  // of the host at hand
-  std::vector<size_t> touched;
-  const auto end_host = [&](uint32_t host) {
-    for (const size_t key : touched) {
-      add_host(host, sides_[host], std::exchange(sums[key], {}), variance_, means[key]);
-    }
-    touched.clear();
-  };
-  for (size_t place = 0; place < order_.size(); ++place) {
-    const uint32_t request = order_[place];
-    if (place > 0 && requests_.host[request] != requests_.host[order_[place - 1]]) {
-      end_host(requests_.host[order_[place - 1]]);
-    }
-    size_t key = 0;
-    bool is_whole = true;
-    for (const uint32_t attribute : attributes) {
-      const uint16_t value = requests_.attributes[attribute].value_of[request];
-      key = key * requests_.attributes[attribute].values.size() + value;
-      is_whole = is_whole && value != 0;
-    }
-    if (is_whole) {
-      if (sums[key][0].requests + sums[key][1].requests == 0) {
-        touched.push_back(key);
+  std::vector<uint8_t> is_in(searched.size(), 0);
+  std::fill_n(is_in.begin(), size, uint8_t{1});
+  do {
+    std::vector<uint32_t>& subset = made.emplace_back();
+    for (size_t i = 0; i < searched.size(); ++i) {
+      if (is_in[i] != 0) {
+        subset.push_back(searched[i]);
       }
-      CellSum& cell = sums[key][requests_.is_new[request]];
-      cell.requests += 1;
-      cell.sum += static_cast<double>(scores_.score[request]);
     }
+  } while (std::prev_permutation(is_in.begin(), is_in.end()));
+  return made;
+}
+
+// By number of terms. Those with too many host means in all are left out as a whole, and no bucket has so many terms.
+void SearchPass::test_buckets() {
+  for (size_t size = 0; size <= options_.max_terms; ++size) {
+    const size_t buckets = buckets_.size();
+    const size_t subsets = subsets_.size();
+    for (const std::vector<uint32_t>& subset : subsets_of(size)) {
+      if (!add_buckets(subset) && size > 1) {
+        buckets_.resize(buckets);
+        subsets_.resize(subsets);
+        tested_ = buckets_.size();
+        is_limited_ = true;
+        return;
+      }
+      subsets_.push_back(subset);
+    }
+    terms_ = size;
   }
-  if (!order_.empty()) {
-    end_host(requests_.host[order_.back()]);
-  }
-  for (size_t key = 0; key < combinations; ++key) {
-    if (means[key].size() < 2 * options_.min_hosts) {
+  tested_ = buckets_.size();
+}
+
+// False where there are too many host means.
+bool SearchPass::add_buckets(const std::vector<uint32_t>& attributes) {
+  const auto all = means_.of(attributes);
+  for (size_t key = 0; key < all.size(); ++key) {
+    cells_ += all[key].size();
+    const Sides sides = side_sums(all[key]);
+    if (std::min(sides[0].hosts, sides[1].hosts) < min_hosts()) {
       continue;
     }
-    Bucket bucket{.terms = {}, .means = std::move(means[key])};
-    size_t left = key;
-    for (auto attribute = attributes.rbegin(); attribute != attributes.rend(); ++attribute) {
-      const size_t values = requests_.attributes[*attribute].values.size();
-      bucket.terms.insert(bucket.terms.begin(), {*attribute, static_cast<uint16_t>(left % values)});
-      left /= values;
-    }
-    const auto sides = side_sums(bucket.means);
-    const Contrast found = contrast(sides[1], sides[0], variance_, min_hosts());
-    // Those that other ways of rolling out could test count for chance, but were not tested.
-    tested_ += std::min(sides[0].hosts, sides[1].hosts) >= min_hosts() ? 1 : 0;
-    bucket.t = found.t;
-    bucket.fit = found.fit;
-    buckets_.push_back(std::move(bucket));
+    const Contrast found = contrast_of(sides);
+    buckets_.push_back({.terms = means_.terms_of(attributes, key), .t = found.t, .fit = found.fit});
   }
+  return cells_ <= options_.max_cells;
 }
 
-double SearchPass::p_of(double t) const {
-  HostPermutations versions(requests_, options_.seed);
+// Ends early where more are as large as `t` than p = max_p allows for.
+LargestByChance SearchPass::largest_by_chance(double t) {
+  HostPermutations versions(requests_, options_.permutations, options_.seed);
+  LargestByChance chance(versions.is_exact(), versions.smallest_p());
   const double allowed = options_.max_p * static_cast<double>(options_.permutations + 1) - 1;
-  size_t as_large = 0;
-  size_t done = 0;
-  // Sums in single precision must not decide.
-  const double threshold = t * (1 - 1e-4);
-  while (done < options_.permutations && static_cast<double>(as_large) <= allowed) {
-    const auto labels = versions.next();
-    std::array<double, kLanes> max_t{};
-    for (const Bucket& bucket : buckets_) {
-      raise_max_t(bucket.means, labels, variance_, min_hosts(), max_t);
+  const size_t max_batches =
+      std::max<size_t>(1, kLabelBytesPerRound / std::max<size_t>(1, 2 * requests_.hosts));
+  for (size_t batches = kFirstBatches; chance.size() < versions.size(); batches *= 4) {
+    const size_t left = (versions.size() - chance.size() + kLanes - 1) / kLanes;
+    std::vector<std::vector<LaneBits>> labels(std::min({batches, left, max_batches}));
+    std::ranges::generate(labels, [&versions] { return versions.next(); });
+    std::vector<std::array<double, kLanes>> max_t(labels.size());
+    for (const std::vector<uint32_t>& subset : subsets_) {
+      for (const std::vector<HostMean>& means : means_.of(subset)) {
+        // Those that other ways of rolling out could test count for chance, too.
+        for (size_t batch = 0; can_be_tested(means) && batch < labels.size(); ++batch) {
+          raise_max_t(means, labels[batch], variance_, min_hosts(), max_t[batch]);
+        }
+      }
     }
-    for (size_t lane = 0; lane < kLanes && done < options_.permutations; ++lane, ++done) {
-      as_large += max_t[lane] >= threshold ? 1U : 0U;
+    for (const std::array<double, kLanes>& of : max_t) {
+      for (size_t lane = 0; lane < kLanes && chance.size() < versions.size(); ++lane) {
+        chance.add(of[lane]);
+      }
+    }
+    if (!versions.is_exact() && static_cast<double>(chance.as_large_as(t)) > allowed) {
+      break;
     }
   }
-  return static_cast<double>(as_large + 1) / static_cast<double>(done + 1);
+  return chance;
 }
 
-// Whether there is something is decided by t; which bucket it is, by the fit.
-FoundBucket SearchPass::strongest() const {
-  double max_t = 0;
+// Whether there is something is decided by the largest t; which bucket it is, by the fit of those that are beyond chance by themselves.
+FoundBucket SearchPass::strongest() {
+  const Bucket* largest = nullptr;
   for (const Bucket& bucket : buckets_) {
-    max_t = std::max(max_t, bucket.t);
-  }
-  const Bucket* best = nullptr;
-  for (const Bucket& bucket : buckets_) {
-    const bool is_candidate = bucket.t >= std::min(kMinNamedT, max_t) && bucket.t > 0;
     // Of equal ones, which are of the same requests, the shortest.
-    if (is_candidate && (best == nullptr || bucket.fit > best->fit ||
-                         (bucket.fit == best->fit && bucket.terms.size() < best->terms.size()))) {
+    if (bucket.t > 0 && (largest == nullptr || bucket.t > largest->t)) {
+      largest = &bucket;
+    }
+  }
+  if (largest == nullptr) {
+    return {};
+  }
+  const LargestByChance chance = largest_by_chance(largest->t);
+  const double p = chance.p_of(largest->t);
+  if (p > options_.max_p) {
+    return {.terms = largest->terms, .t = largest->t, .p = p};
+  }
+  const Bucket* best = largest;
+  for (const Bucket& bucket : buckets_) {
+    const bool is_better =
+        bucket.fit > best->fit || (bucket.fit == best->fit && bucket.terms.size() < best->terms.size());
+    if (bucket.t > 0 && is_better && chance.p_of(bucket.t) <= options_.max_p) {
       best = &bucket;
     }
   }
-  return best == nullptr ? FoundBucket() : FoundBucket{.terms = best->terms, .t = max_t, .p = p_of(max_t)};
+  return pruned(best->terms, chance);
 }
 
-template <typename IsIn>
-SearchPass::Sides SearchPass::sides_of(const IsIn& is_in) const {
-  Sides sides;
-  std::array<CellSum, 2> cells{};
-  std::vector<HostMean> means;
-  for (size_t place = 0; place < order_.size(); ++place) {
-    const uint32_t request = order_[place];
-    if (is_in(request)) {
-      const size_t side = requests_.is_new[request];
-      cells[side].requests += 1;
-      cells[side].sum += static_cast<double>(scores_.score[request]);
-      ++sides[side].requests;
-    }
-    const uint32_t host = requests_.host[request];
-    if (place + 1 == order_.size() || requests_.host[order_[place + 1]] != host) {
-      add_host(host, sides_[host], std::exchange(cells, {}), variance_, means);
-    }
-  }
-  const auto sums = side_sums(means);
-  sides[0].sums = sums[0];
-  sides[1].sums = sums[1];
-  return sides;
-}
-
-FoundBucket SearchPass::pruned(FoundBucket found) const {
-  const auto is_found = [&](uint32_t request) { return requests_.is_in(request, found.terms); };
-  Sides sides = sides_of(is_found);
-  for (bool is_shorter = true; is_shorter && !found.terms.empty();) {
+// Shorter descriptions are taken only where they are beyond chance, too.
+FoundBucket SearchPass::pruned(std::vector<BucketTerm> terms, const LargestByChance& chance) const {
+  const auto is_found = [&](uint32_t request) { return requests_.is_in(request, terms); };
+  Contrast of_found = contrast_of(sides_of(is_found));
+  for (bool is_shorter = true; is_shorter && !terms.empty();) {
     is_shorter = false;
     std::vector<BucketTerm> best;
-    double best_fit = 0;
-    const Contrast of_found = contrast_of(sides);
-    for (size_t i = 0; i < found.terms.size(); ++i) {
-      std::vector<BucketTerm> shorter = found.terms;
+    Contrast of_best;
+    for (size_t i = 0; i < terms.size(); ++i) {
+      std::vector<BucketTerm> shorter = terms;
       shorter.erase(shorter.begin() + static_cast<ptrdiff_t>(i));
       const auto is_shorter_one = [&](uint32_t request) { return requests_.is_in(request, shorter); };
       const Sides rest_sides =
           sides_of([&](uint32_t request) { return is_shorter_one(request) && !is_found(request); });
-      const Contrast rest = contrast(rest_sides[1].sums, rest_sides[0].sums, variance_, 1);
+      const Contrast rest = contrast(rest_sides[1], rest_sides[0], variance_, 1);
       // Without hosts of both sides in the rest there is nothing to keep the term for.
       const double less_slow =
           rest.error > 0 ? (of_found.difference - rest.difference) / std::hypot(of_found.error, rest.error)
                          : 0;
-      const double fit = contrast_of(sides_of(is_shorter_one)).fit;
-      if (less_slow < kMinLessSlow && fit > best_fit) {
-        best = shorter;
-        best_fit = fit;
+      const Contrast of_shorter = contrast_of(sides_of(is_shorter_one));
+      if (less_slow < kMinLessSlow && of_shorter.fit > of_best.fit &&
+          chance.p_of(of_shorter.t) <= options_.max_p) {
+        best = std::move(shorter);
+        of_best = of_shorter;
         is_shorter = true;
       }
     }
     if (is_shorter) {
-      found.terms = best;
-      sides = sides_of(is_found);
+      terms = std::move(best);
+      of_found = of_best;
     }
   }
-  found.t = contrast_of(sides).t;
-  found.new_requests = sides[1].requests;
-  found.base_requests = sides[0].requests;
-  found.new_hosts = static_cast<size_t>(sides[1].sums.hosts);
-  found.base_hosts = static_cast<size_t>(sides[0].sums.hosts);
-  return found;
-}
-
-ComparedRequests without(const ComparedRequests& requests, const std::vector<BucketTerm>& terms) {
-  ComparedRequests rest;
-  rest.hosts = requests.hosts;
-  for (const BucketAttribute& attribute : requests.attributes) {
-    rest.attributes.push_back({attribute.name, attribute.values, {}, attribute.is_searched});
-  }
-  for (size_t i = 0; i < requests.size(); ++i) {
-    if (requests.is_in(i, terms)) {
-      continue;
-    }
-    rest.ms.push_back(requests.ms[i]);
-    rest.start_ns.push_back(requests.start_ns[i]);
-    rest.host.push_back(requests.host[i]);
-    rest.is_new.push_back(requests.is_new[i]);
-    for (size_t a = 0; a < rest.attributes.size(); ++a) {
-      rest.attributes[a].value_of.push_back(requests.attributes[a].value_of[i]);
-    }
-  }
-  return rest;
+  return {.terms = std::move(terms), .t = of_found.t, .p = chance.p_of(of_found.t)};
 }
 
 }  // namespace
 
 BucketSearch search_buckets(const ComparedRequests& requests, const BucketSearchOptions& options) {
   BucketSearch made;
-  made.smallest_p = HostPermutations(requests, options.seed).smallest_p();
+  made.smallest_p = HostPermutations(requests, options.permutations, options.seed).smallest_p();
   ComparedRequests rest;
   const ComparedRequests* searched = &requests;
   while (searched->size() > 0 && made.found.size() < options.max_found) {
-    const SearchPass pass(*searched, options);
-    if (made.buckets == 0) {
+    SearchPass pass(*searched, options);
+    if (searched == &requests) {
       made.buckets = pass.buckets();
+      made.terms = pass.terms();
+      made.is_limited = pass.is_limited();
       made.overlap = pass.scores().overlap;
       made.is_within_hosts = pass.scores().is_within_hosts;
       made.strata = pass.scores().strata;
     }
-    const FoundBucket strongest = pass.strongest();
+    FoundBucket strongest = pass.strongest();
     if (strongest.p > options.max_p) {
-      made.strongest = pass.pruned(strongest);
+      made.strongest = std::move(strongest);
       return made;
     }
-    made.found.push_back(pass.pruned(strongest));
+    made.found.push_back(std::move(strongest));
     if (made.found.back().terms.empty()) {
       return made;
     }
@@ -303,15 +272,6 @@ BucketSearch search_buckets(const ComparedRequests& requests, const BucketSearch
     searched = &rest;
   }
   return made;
-}
-
-std::string describe(const std::vector<BucketTerm>& terms, const ComparedRequests& requests) {
-  std::string text;
-  for (const BucketTerm& term : terms) {
-    const BucketAttribute& attribute = requests.attributes[term.attribute];
-    text += fmt::format("{}{}={}", text.empty() ? "" : " and ", attribute.name, attribute.values[term.value]);
-  }
-  return text.empty() ? "all requests" : text;
 }
 
 }  // namespace plimsoll::diagnosis

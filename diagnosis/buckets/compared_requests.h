@@ -52,4 +52,10 @@ struct ComparedRequests {
   }
 };
 
+// Those that are not in the bucket; hosts keep their numbers.
+ComparedRequests without(const ComparedRequests& requests, const std::vector<BucketTerm>& terms);
+
+// "disk.type=ssd and host.type=c7"; "all requests".
+std::string describe(const std::vector<BucketTerm>& terms, const ComparedRequests& requests);
+
 }  // namespace plimsoll::diagnosis

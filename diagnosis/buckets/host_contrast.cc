@@ -19,6 +19,26 @@ double variance_of(const SideSums& side, const HostVariance& all) {
   return (spread + kPriorHosts * all.between) / (side.hosts - 1 + kPriorHosts);
 }
 
+void add(const HostMean& mean, SideSums& sums) {
+  sums.hosts += 1;
+  sums.weight += static_cast<double>(mean.weight);
+  sums.weighted += static_cast<double>(mean.weighted);
+  sums.squared += static_cast<double>(mean.squared);
+}
+
+// Sums of so many in single precision are exact enough.
+constexpr size_t kHostsInFloat = 512;
+using Lanes = std::array<float, kLanes>;
+constexpr auto kFlags = [] {
+  std::array<Lanes, 1U << kLanes> flags{};
+  for (size_t bits = 0; bits < flags.size(); ++bits) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      flags[bits][lane] = static_cast<float>(bits >> lane & 1U);
+    }
+  }
+  return flags;
+}();
+
 // Half a difference of two means scatters as the mean of so many requests.
 double requests_of_pair(double base, double of_new) {
   return 4 * base * of_new / (base + of_new);
@@ -70,8 +90,8 @@ HostVariance host_variance(const ComparedRequests& requests, std::span<const flo
   }
   const double deviation = statistics::robust_deviation(deviations);
   const double within_variance = std::max(within / (count - used), kMinVariance);
-  const double between = std::max(deviation * deviation - within_variance * inverse_counts / used,
-                                  within_variance / kMaxRatio);
+  const double between =
+      std::max(deviation * deviation - within_variance * inverse_counts / used, within_variance / kMaxRatio);
   return {.between = between, .ratio = std::max(within_variance / between, kMinRatio)};
 }
 
@@ -99,11 +119,7 @@ void add_host(uint32_t host, uint8_t sides, const std::array<CellSum, 2>& cells,
 std::array<SideSums, 2> side_sums(std::span<const HostMean> means) {
   std::array<SideSums, 2> sides;
   for (const HostMean& mean : means) {
-    SideSums& side = sides[mean.cell % 2];
-    side.hosts += 1;
-    side.weight += static_cast<double>(mean.weight);
-    side.weighted += static_cast<double>(mean.weighted);
-    side.squared += static_cast<double>(mean.squared);
+    add(mean, sides[mean.cell % 2]);
   }
   return sides;
 }
@@ -122,28 +138,34 @@ Contrast contrast(const SideSums& of_new, const SideSums& base, const HostVarian
           .error = std::sqrt(error)};
 }
 
-void raise_max_t(std::span<const HostMean> means, std::span<const Lanes> is_new, const HostVariance& variance,
-                 double min_hosts, std::array<double, kLanes>& max_t) {
-  Lanes hosts{}, weight{}, weighted{}, squared{};
+void raise_max_t(std::span<const HostMean> means, std::span<const LaneBits> is_new,
+                 const HostVariance& variance, double min_hosts, std::span<double, kLanes> max_t) {
+  std::array<SideSums, kLanes> of_new{};
   SideSums all;
-  for (const HostMean& mean : means) {
-    const Lanes& flags = is_new[mean.cell];
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      hosts[lane] += flags[lane];
-      weight[lane] += flags[lane] * mean.weight;
-      weighted[lane] += flags[lane] * mean.weighted;
-      squared[lane] += flags[lane] * mean.squared;
+  for (size_t begin = 0; begin < means.size(); begin += kHostsInFloat) {
+    Lanes hosts{}, weight{}, weighted{}, squared{};
+    for (const HostMean& mean : means.subspan(begin, std::min(kHostsInFloat, means.size() - begin))) {
+      const Lanes& flags = kFlags[is_new[mean.cell]];
+      for (size_t lane = 0; lane < kLanes; ++lane) {
+        hosts[lane] += flags[lane];
+        weight[lane] += flags[lane] * mean.weight;
+        weighted[lane] += flags[lane] * mean.weighted;
+        squared[lane] += flags[lane] * mean.squared;
+      }
+      add(mean, all);
     }
-    all.hosts += 1;
-    all.weight += static_cast<double>(mean.weight);
-    all.weighted += static_cast<double>(mean.weighted);
-    all.squared += static_cast<double>(mean.squared);
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      of_new[lane].hosts += static_cast<double>(hosts[lane]);
+      of_new[lane].weight += static_cast<double>(weight[lane]);
+      of_new[lane].weighted += static_cast<double>(weighted[lane]);
+      of_new[lane].squared += static_cast<double>(squared[lane]);
+    }
   }
   for (size_t lane = 0; lane < kLanes; ++lane) {
-    const SideSums of_new{hosts[lane], weight[lane], weighted[lane], squared[lane]};
-    const SideSums base{all.hosts - of_new.hosts, all.weight - of_new.weight, all.weighted - of_new.weighted,
-                        all.squared - of_new.squared};
-    max_t[lane] = std::max(max_t[lane], contrast(of_new, base, variance, min_hosts).t);
+    const SideSums& side = of_new[lane];
+    const SideSums base{all.hosts - side.hosts, all.weight - side.weight, all.weighted - side.weighted,
+                        all.squared - side.squared};
+    max_t[lane] = std::max(max_t[lane], contrast(side, base, variance, min_hosts).t);
   }
 }
 

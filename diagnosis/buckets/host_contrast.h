@@ -59,12 +59,13 @@ std::array<SideSums, 2> side_sums(std::span<const HostMean> means);
 Contrast contrast(const SideSums& of_new, const SideSums& base, const HostVariance& variance,
                   double min_hosts);
 
-// Versions over hosts, `kLanes` permutations at a time: 1 for each cell that counts as new. Without permutation the cells of side 1 do.
+// Versions over hosts, `kLanes` ways at a time: a byte for each cell, with a bit for each way in which it counts as new. As they were rolled
+// out the cells of side 1 do.
 inline constexpr size_t kLanes = 8;
-using Lanes = std::array<float, kLanes>;
+using LaneBits = uint8_t;
 
-// The largest t of each lane over one bucket is put into `max_t` where it is larger.
-void raise_max_t(std::span<const HostMean> means, std::span<const Lanes> is_new, const HostVariance& variance,
-                 double min_hosts, std::array<double, kLanes>& max_t);
+// The largest t of each lane over one bucket is put into `max_t` where it is larger. In double, but for sums over some hundred hosts.
+void raise_max_t(std::span<const HostMean> means, std::span<const LaneBits> is_new,
+                 const HostVariance& variance, double min_hosts, std::span<double, kLanes> max_t);
 
 }  // namespace plimsoll::diagnosis

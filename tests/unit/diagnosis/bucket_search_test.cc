@@ -9,6 +9,7 @@
 #include <random>
 
 #include "diagnosis/buckets/host_contrast.h"
+#include "diagnosis/buckets/host_permutations.h"
 #include "diagnosis/buckets/version_scores.h"
 #include "statistics/incomplete_beta.h"
 #include "tests/traces/version_generator.h"
@@ -180,6 +181,86 @@ TEST(BucketSearch, CountsOnlyBucketsThatCanBeTested) {
   const BucketSearch search = search_buckets(requests);
   EXPECT_TRUE(search.found.empty());
   EXPECT_EQ(search.buckets, 0);
+}
+
+// `of_new` of so many hosts run the new version, and take 20 ms instead of 10.
+ComparedRequests separated(uint32_t hosts, uint32_t of_new, uint32_t per_host, uint32_t scatter) {
+  ComparedRequests requests;
+  requests.hosts = hosts;
+  for (uint32_t i = 0; i < hosts * per_host; ++i) {
+    const uint32_t host = i % hosts;
+    requests.ms.push_back(static_cast<float>((host < of_new ? 20 : 10) + i / hosts % scatter));
+    requests.start_ns.push_back(i);
+    requests.host.push_back(host);
+    requests.is_new.push_back(host < of_new ? 1 : 0);
+  }
+  return requests;
+}
+
+// 3 of 10 hosts: 120 ways, of which one is what happened. Drawn at random, some of 999 would be.
+TEST(BucketSearch, GoesThroughAllWaysWhereTheyAreFew) {
+  const BucketSearch search = search_buckets(separated(10, 3, 50, 7));
+  ASSERT_EQ(search.found.size(), 1);
+  EXPECT_NEAR(search.found.front().p, 1.0 / 120, 1e-9);
+  // Latencies that are all alike leave no scatter: p is what the ways allow, and no less.
+  for (uint32_t per_host = 100; per_host < 130; ++per_host) {
+    EXPECT_NEAR(search_buckets(separated(6, 3, per_host, 1)).strongest.p, 1.0 / 20, 1e-9) << per_host;
+  }
+}
+
+TEST(BucketSearch, LimitsHowManyBucketsItTests) {
+  ComparedRequests requests = separated(20, 10, 40, 7);
+  for (const char* name : {"one", "two", "constant"}) {
+    BucketAttribute attribute{.name = name, .values = {"", "x", "y"}, .value_of = {}};
+    for (uint32_t i = 0; i < requests.size(); ++i) {
+      const uint32_t turn = name[0] == 'o' ? i / 20 : i / 40;
+      attribute.value_of.push_back(name[0] == 'c' || turn % 2 == 0 ? 1 : 2);
+    }
+    requests.attributes.push_back(std::move(attribute));
+  }
+  const BucketSearch all = search_buckets(requests);
+  EXPECT_EQ(all.buckets, 1 + 4 + 4) << "an attribute with one value makes no buckets";
+  EXPECT_FALSE(all.is_limited);
+  const BucketSearch limited = search_buckets(requests, {.max_cells = 150});
+  EXPECT_EQ(limited.buckets, 1 + 4);
+  EXPECT_EQ(limited.terms, 1);
+  EXPECT_TRUE(limited.is_limited);
+}
+
+TEST(HostPermutations, TellsWhichBucketsAreBeyondChance) {
+  LargestByChance drawn(false, 0);
+  for (int t = 1; t <= 999; ++t) {
+    drawn.add(t);
+  }
+  EXPECT_EQ(drawn.p_of(1000), 0.001);
+  EXPECT_EQ(drawn.p_of(995), 0.006);
+  EXPECT_EQ(LargestByChance(drawn).p_of(2), 0.999);
+}
+
+// As many hosts as single precision cannot add up.
+TEST(HostContrast, SumsOverAMillionHosts) {
+  constexpr uint32_t kHosts = 1'000'000;
+  std::mt19937_64 random(3);
+  std::vector<HostMean> means;
+  std::vector<LaneBits> labels(2 * kHosts, 0);
+  for (uint32_t host = 0; host < kHosts; ++host) {
+    const uint32_t side = host % 2;
+    const float weight = 0.9F;
+    const float mean = static_cast<float>(random() % 1000) / 1000 - (side == 1 ? 0.494F : 0.5F);
+    means.push_back({.cell = 2 * host + side,
+                     .weight = weight,
+                     .weighted = weight * mean,
+                     .squared = weight * mean * mean});
+    labels[2 * size_t{host} + side] = side == 1 ? 0xFF : 0;
+  }
+  const auto sides = side_sums(means);
+  const double t = contrast(sides[1], sides[0], {}, 3).t;
+  EXPECT_GT(t, 3);
+  std::array<double, kLanes> max_t{};
+  raise_max_t(means, labels, {}, 3, max_t);
+  for (const double of : max_t) {
+    EXPECT_NEAR(of, t, 1e-3 * t);
+  }
 }
 
 // Hosts differ by ten times as much as requests of one host do.
