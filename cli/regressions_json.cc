@@ -50,6 +50,7 @@ class JsonReport {
   OrderedJson of_method(const diagnosis::MethodChange& method) const {
     OrderedJson made = of_call(method.path);
     made["on_path_ms"] = of_change(method.on_path_ms);
+    made["min_growth_ms"] = method.min_growth_ms;
     made["calls"] = {{"base", method.base_calls}, {"new", method.current_calls}};
     made["self_ms_per_call"] = {{"base", method.base_self_ms}, {"new", method.current_self_ms}};
     return made;

@@ -133,7 +133,9 @@ void MarkdownReport::add_latencies(const BucketComparison& comparison) {
 
 void MarkdownReport::add_bottleneck(const Bottleneck& bottleneck) {
   if (bottleneck.kind == Bottleneck::Kind::kNone) {
-    line("- bottleneck: no method's part of the critical path has grown beyond its interval");
+    line(
+        "- bottleneck: no method's part of the critical path has grown beyond chance, all methods "
+        "considered");
     return;
   }
   const diagnosis::MethodChange& method = bottleneck.method;
@@ -240,8 +242,7 @@ void MarkdownReport::add_buckets() {
   line("");
   line(
       "Each interval is by itself: of 20 buckets without a change one is beyond its interval. Regressions "
-      "above allow for "
-      "that.");
+      "above allow for that; what grew most allows for the methods of its bucket.");
   if (report_.buckets_left_out > 0) {
     line("{} more buckets left out: under {} requests of a version, or beyond the {} largest.",
          report_.buckets_left_out, diagnosis::kMinBucketRequests, diagnosis::kMaxBuckets);

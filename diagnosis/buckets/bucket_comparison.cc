@@ -102,13 +102,13 @@ void BucketAtHand::compare_percentiles(BucketComparison& made) const {
   const auto base = weighted_quantiles(sides[0], once);
   const auto current = weighted_quantiles(sides[1], once);
   std::array<std::vector<double>, kComparedShares.size()> differences;
-  for (size_t draw = 0; draw < HostBootstrap::kDraws; ++draw) {
-    const auto of_base = weighted_quantiles(sides[0], bootstrap_.draw(draw));
-    const auto of_current = weighted_quantiles(sides[1], bootstrap_.draw(draw));
+  bootstrap_.each_draw([&](std::span<const float> counts) {
+    const auto of_base = weighted_quantiles(sides[0], counts);
+    const auto of_current = weighted_quantiles(sides[1], counts);
     for (size_t i = 0; i < differences.size(); ++i) {
       differences[i].push_back(of_current[i] - of_base[i]);
     }
-  }
+  });
   for (size_t i = 0; i < differences.size(); ++i) {
     made.percentiles_ms[i].base = base[i];
     made.percentiles_ms[i].current = current[i];

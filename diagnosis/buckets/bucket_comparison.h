@@ -26,7 +26,10 @@ struct ValueChange {
 struct MethodChange {
   uint32_t path = kNoCall;  // of the method's paths the one that grew most
   ValueChange on_path_ms;   // on the critical path, mean over all requests
-  double base_calls = 0;    // per request
+  // d - t(1 - 0.025 / methods; n - 1) s: lower limit of the growth d for all methods of the bucket at once (Bonferroni), with s the standard
+  // error by bootstrap and n the hosts (or blocks) of the side with fewer. Above 0 it has grown.
+  double min_growth_ms = 0;
+  double base_calls = 0;  // per request
   double current_calls = 0;
   double base_self_ms = 0;  // per call
   double current_self_ms = 0;
@@ -34,7 +37,7 @@ struct MethodChange {
 
 struct Bottleneck {
   enum class Kind : uint8_t {
-    kNone,        // no method's part of the critical path has grown
+    kNone,        // no method has a min_growth_ms above 0; else it is the one of those that grew most
     kItself,      // calls take longer themselves
     kWaiting,     // calls wait longer until they reach the service: network, queues
     kMoreCalls,   // calls take as long, and there are more

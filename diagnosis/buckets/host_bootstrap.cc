@@ -1,10 +1,9 @@
 #include "diagnosis/buckets/host_bootstrap.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <cmath>
 #include <numeric>
-#include <random>
 
 #include "statistics/robust.h"
 
@@ -13,7 +12,30 @@ namespace {
 
 constexpr size_t kMinHosts = 5;
 constexpr size_t kBlocks = 20;
-constexpr uint64_t kSeed = 20;  // any: answers are to be equal from run to run
+
+double ratio_of(const RatioSums& sums, size_t side, std::span<const float> counts) {
+  double above = 0;
+  double below = 0;
+  for (size_t unit = 0; unit < counts.size(); ++unit) {
+    const auto count = static_cast<double>(counts[unit]);
+    above += count * sums.numerator[2 * unit + side];
+    below += count * sums.denominator[2 * unit + side];
+  }
+  return below > 0 ? above / below : 0;
+}
+
+double deviation_of(std::span<const double> values) {
+  double sum = 0;
+  double squares = 0;
+  for (const double value : values) {
+    sum += value;
+  }
+  const double mean = sum / static_cast<double>(values.size());
+  for (const double value : values) {
+    squares += (value - mean) * (value - mean);
+  }
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
 
 }  // namespace
 
@@ -45,17 +67,20 @@ HostBootstrap::HostBootstrap(const ComparedRequests& requests, std::span<const u
   }
   units_ = sides.size();
 
-  std::array<std::vector<uint32_t>, 4> strata;
   for (uint32_t unit = 0; unit < units_; ++unit) {
-    strata[sides[unit]].push_back(unit);
+    strata_[sides[unit]].push_back(unit);
   }
-  std::mt19937_64 random(kSeed);
-  counts_.assign(kDraws * units_, 0);
-  for (size_t i = 0; i < kDraws; ++i) {
-    for (const std::vector<uint32_t>& stratum : strata) {
-      for (size_t drawn = 0; drawn < stratum.size(); ++drawn) {
-        counts_[i * units_ + stratum[random() % stratum.size()]] += 1;
-      }
+}
+
+size_t HostBootstrap::fewer_units() const {
+  return std::min(strata_[kRanBase].size(), strata_[kRanNew].size()) + strata_[kRanBoth].size();
+}
+
+void HostBootstrap::draw(std::mt19937_64& random, std::vector<float>& counts) const {
+  std::ranges::fill(counts, 0.0F);
+  for (const std::vector<uint32_t>& stratum : strata_) {
+    for (size_t drawn = 0; drawn < stratum.size(); ++drawn) {
+      counts[stratum[random() % stratum.size()]] += 1;
     }
   }
 }
@@ -67,25 +92,24 @@ void HostBootstrap::set_interval(std::vector<double>& differences, ValueChange& 
   change.high = statistics::quantile_of_sorted(differences, 1 - kTail);
 }
 
-ValueChange HostBootstrap::ratio_change(std::span<const double> numerator,
-                                        std::span<const double> denominator) const {
-  const auto ratio = [&](size_t side, std::span<const float> counts) {
-    double above = 0;
-    double below = 0;
-    for (size_t unit = 0; unit < units_; ++unit) {
-      const double count = counts.empty() ? 1 : static_cast<double>(counts[unit]);
-      above += count * numerator[2 * unit + side];
-      below += count * denominator[2 * unit + side];
-    }
-    return below > 0 ? above / below : 0;
-  };
-  ValueChange change{.base = ratio(0, {}), .current = ratio(1, {})};
-  std::vector<double> differences;
-  for (size_t i = 0; i < kDraws; ++i) {
-    differences.push_back(ratio(1, draw(i)) - ratio(0, draw(i)));
+std::vector<RatioChange> HostBootstrap::ratio_changes(std::span<const RatioSums> ratios) const {
+  const std::vector<float> once(units_, 1);
+  std::vector<RatioChange> changes(ratios.size());
+  std::vector<std::vector<double>> differences(ratios.size());
+  for (size_t i = 0; i < ratios.size(); ++i) {
+    changes[i].change.base = ratio_of(ratios[i], 0, once);
+    changes[i].change.current = ratio_of(ratios[i], 1, once);
   }
-  set_interval(differences, change);
-  return change;
+  each_draw([&](std::span<const float> counts) {
+    for (size_t i = 0; i < ratios.size(); ++i) {
+      differences[i].push_back(ratio_of(ratios[i], 1, counts) - ratio_of(ratios[i], 0, counts));
+    }
+  });
+  for (size_t i = 0; i < ratios.size(); ++i) {
+    changes[i].deviation = deviation_of(differences[i]);
+    set_interval(differences[i], changes[i].change);
+  }
+  return changes;
 }
 
 }  // namespace plimsoll::diagnosis

@@ -6,10 +6,16 @@
 #include <cmath>
 #include <vector>
 
+#include "statistics/student_t.h"
+
 namespace plimsoll::diagnosis {
 namespace {
 
 constexpr size_t kMaxMethods = 20;
+// Above a method, the nearest.
+constexpr size_t kMaxCallers = 30;
+// Of growth that is none, in any of the methods of a bucket.
+constexpr double kTail = 0.025;
 // A method that calls more often: by this factor, and where that explains this part of its growth.
 constexpr double kMoreCalls = 1.2;
 constexpr double kMostOfIt = 0.5;
@@ -52,8 +58,8 @@ class MethodComparison {
   size_t cell_of(size_t place) const { return 2 * size_t{bootstrap_.unit_of(place)} + side_of(place); }
   void number_methods();
   std::vector<BothSums> path_sums() const;
-  ValueChange path_change(uint32_t method) const;
-  ValueChange at_once(uint32_t caller) const;
+  void set_changes(std::vector<MethodChange>& made, size_t methods_of_bucket) const;
+  std::vector<RatioChange> at_once(std::span<const uint32_t> callers) const;
   bool find_caller(Bottleneck& bottleneck) const;
 
   const ComparedRequests& requests_;
@@ -89,16 +95,30 @@ std::vector<BothSums> MethodComparison::path_sums() const {
   return sums;
 }
 
-ValueChange MethodComparison::path_change(uint32_t method) const {
-  std::vector<double> sums(counts_.size(), 0);
+// Of the methods that are shown. Their growth is tested for all methods of the bucket at once (Bonferroni), because the largest of many is
+// picked.
+void MethodComparison::set_changes(std::vector<MethodChange>& made, size_t methods_of_bucket) const {
+  std::vector<uint32_t> place_of(method_count_, UINT32_MAX);
+  for (uint32_t i = 0; i < made.size(); ++i) {
+    place_of[method_of_path_[made[i].path]] = i;
+  }
+  std::vector<RatioSums> sums(made.size(), {std::vector<double>(counts_.size(), 0), counts_});
   for (size_t place = 0; place < members_.size(); ++place) {
     for (const CallTimes& times : forest_.of(members_[place])) {
-      if (method_of_path_[times.path] == method) {
-        sums[cell_of(place)] += static_cast<double>(times.on_path_ms);
+      const uint32_t method = place_of[method_of_path_[times.path]];
+      if (method != UINT32_MAX) {
+        sums[method].numerator[cell_of(place)] += static_cast<double>(times.on_path_ms);
       }
     }
   }
-  return bootstrap_.ratio_change(sums, counts_);
+  const std::vector<RatioChange> changes = bootstrap_.ratio_changes(sums);
+  const double level = 1 - kTail / static_cast<double>(std::max<size_t>(1, methods_of_bucket));
+  const auto degrees = static_cast<double>(std::max<size_t>(2, bootstrap_.fewer_units()) - 1);
+  const double errors = statistics::student_t_quantile(level, degrees);
+  for (size_t i = 0; i < made.size(); ++i) {
+    made[i].on_path_ms = changes[i].change;
+    made[i].min_growth_ms = changes[i].change.difference() - errors * changes[i].deviation;
+  }
 }
 
 std::vector<MethodChange> MethodComparison::methods() const {
@@ -139,40 +159,49 @@ std::vector<MethodChange> MethodComparison::methods() const {
   std::ranges::sort(order, std::greater<>(), [&](uint32_t method) {
     return std::pair(all[method].on_path_ms.difference(), all.size() - method);
   });
-  order.resize(std::min(order.size(), kMaxMethods));
   std::vector<MethodChange> made;
   for (const uint32_t method : order) {
-    made.push_back(all[method]);
-    made.back().on_path_ms = path_change(method);
+    if (made.size() < kMaxMethods) {
+      made.push_back(all[method]);
+    }
   }
+  set_changes(made, order.size());
   return made;
 }
 
-ValueChange MethodComparison::at_once(uint32_t caller) const {
-  std::vector<double> children(counts_.size(), 0);
-  std::vector<double> covered(counts_.size(), 0);
+// By caller: how many of its children run at once.
+std::vector<RatioChange> MethodComparison::at_once(std::span<const uint32_t> callers) const {
+  std::vector<RatioSums> sums(
+      callers.size(), {std::vector<double>(counts_.size(), 0), std::vector<double>(counts_.size(), 0)});
   for (size_t place = 0; place < members_.size(); ++place) {
     for (const CallTimes& times : forest_.of(members_[place])) {
-      if (times.path == caller) {
-        children[cell_of(place)] += static_cast<double>(times.children_ms);
-        covered[cell_of(place)] += static_cast<double>(times.covered_ms);
+      const auto caller = std::ranges::find(callers, times.path);
+      if (caller != callers.end()) {
+        RatioSums& of = sums[static_cast<size_t>(caller - callers.begin())];
+        of.numerator[cell_of(place)] += static_cast<double>(times.children_ms);
+        of.denominator[cell_of(place)] += static_cast<double>(times.covered_ms);
       }
     }
   }
-  return bootstrap_.ratio_change(children, covered);
+  return bootstrap_.ratio_changes(sums);
 }
 
 // Of the callers above the method the one whose children lost most of running at once.
 bool MethodComparison::find_caller(Bottleneck& bottleneck) const {
+  std::vector<uint32_t> callers;
+  for (uint32_t caller = forest_.paths[bottleneck.method.path].parent;
+       caller != kNoCall && callers.size() < kMaxCallers; caller = forest_.paths[caller].parent) {
+    callers.push_back(caller);
+  }
+  const std::vector<RatioChange> changes = at_once(callers);
   double lost = 0;
-  for (uint32_t caller = forest_.paths[bottleneck.method.path].parent; caller != kNoCall;
-       caller = forest_.paths[caller].parent) {
-    const ValueChange change = at_once(caller);
+  for (size_t i = 0; i < callers.size(); ++i) {
+    const ValueChange& change = changes[i].change;
     const bool is_lost =
         change.base >= kMinAtOnce && change.high < 0 && -change.difference() >= kMinLost * (change.base - 1);
     if (is_lost && -change.difference() > lost) {
       lost = -change.difference();
-      bottleneck.caller = caller;
+      bottleneck.caller = callers[i];
       bottleneck.at_once = change;
     }
   }
@@ -219,7 +248,8 @@ void add_methods(const ComparedRequests& requests, std::span<const uint32_t> mem
                  const CallForest& forest, const HostBootstrap& bootstrap, BucketComparison& made) {
   const MethodComparison comparison(requests, members, forest, bootstrap);
   made.methods = comparison.methods();
-  const auto grown = std::ranges::find_if(made.methods, &ValueChange::is_larger, &MethodChange::on_path_ms);
+  const auto grown =
+      std::ranges::find_if(made.methods, [](const MethodChange& method) { return method.min_growth_ms > 0; });
   if (grown != made.methods.end()) {
     made.bottleneck = comparison.bottleneck_of(*grown);
   }
