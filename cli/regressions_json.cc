@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "cli/regressions_report.h"
+#include "diagnosis/buckets/version_scores.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -9,6 +10,9 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 using diagnosis::BucketComparison;
 using diagnosis::RegressionReport;
+
+// Of deep recursion the last.
+constexpr size_t kMaxPathCalls = 100;
 
 OrderedJson of_change(const diagnosis::ValueChange& change) {
   return {{"base", change.base},
@@ -41,9 +45,14 @@ class JsonReport {
             {"is_gap", call.is_edge}};
   }
   OrderedJson of_path(uint32_t path) const {
+    std::vector<uint32_t> from_root;
+    for (uint32_t at = path; at != diagnosis::kNoCall && from_root.size() < kMaxPathCalls;
+         at = report_.forest.paths[at].parent) {
+      from_root.push_back(at);
+    }
     OrderedJson calls = OrderedJson::array();
-    for (uint32_t at = path; at != diagnosis::kNoCall; at = report_.forest.paths[at].parent) {
-      calls.insert(calls.begin(), of_call(at));
+    for (auto at = from_root.rbegin(); at != from_root.rend(); ++at) {
+      calls.push_back(of_call(*at));
     }
     return calls;
   }
@@ -68,12 +77,35 @@ class JsonReport {
     }
     return made;
   }
+  OrderedJson of_search() const;
   OrderedJson of_comparison(const BucketComparison& comparison) const;
   OrderedJson of_forest(const diagnosis::BucketForest& forest) const;
 
   const RegressionReport& report_;
   const traces::Names& names_;
 };
+
+// What was tested, and whether "regressions": [] means that there are none.
+OrderedJson JsonReport::of_search() const {
+  const diagnosis::BucketSearch& search = report_.search;
+  OrderedJson strongest = nullptr;
+  if (search.strongest.t > 0) {
+    strongest = {
+        {"bucket", of_terms(search.strongest.terms)}, {"t", search.strongest.t}, {"p", search.strongest.p}};
+  }
+  return {{"verdict", name_of(search.verdict())},
+          {"buckets_tested", search.buckets},
+          {"max_terms", search.terms},
+          {"is_limited", search.is_limited},
+          {"min_hosts", search.options.min_hosts},
+          {"max_p", search.options.max_p},
+          {"smallest_p", search.smallest_p},
+          {"strongest_not_found", std::move(strongest)},
+          {"overlap", search.overlap},
+          {"ran_at_once", search.overlap >= diagnosis::kMinOverlap},
+          {"is_within_hosts", search.is_within_hosts},
+          {"strata", search.strata}};
+}
 
 OrderedJson JsonReport::of_comparison(const BucketComparison& comparison) const {
   OrderedJson methods = OrderedJson::array();
@@ -120,10 +152,13 @@ OrderedJson JsonReport::of_forest(const diagnosis::BucketForest& forest) const {
 
 OrderedJson JsonReport::document(const std::vector<std::string>& file_notes) const {
   const diagnosis::RequestTable& table = report_.table;
-  OrderedJson document{{"versions_of", table.versions_of}, {"new", table.current_version()},
-                       {"base", table.base_version()},     {"requests", table.requests.size()},
-                       {"hosts", table.requests.hosts},    {"buckets_tested", report_.search.buckets},
-                       {"overlap", report_.search.overlap}};
+  OrderedJson document{{"versions_of", table.versions_of},
+                       {"new", table.current_version()},
+                       {"base", table.base_version()},
+                       {"requests", table.requests.size()},
+                       {"hosts", table.requests.hosts},
+                       {"hosts_are", table.has_hosts ? "hosts" : "blocks of time"},
+                       {"search", of_search()}};
   for (const diagnosis::VersionGroup& version : table.versions) {
     document["versions"].push_back({{"version", version.name},
                                     {"requests", version.requests},

@@ -79,7 +79,10 @@ void MarkdownReport::add_versions() {
 
 void MarkdownReport::add_verdict() {
   const diagnosis::BucketSearch& search = report_.search;
-  if (search.found.empty()) {
+  if (search.verdict() == diagnosis::SearchVerdict::kTooFewHosts ||
+      search.verdict() == diagnosis::SearchVerdict::kTooFewWays) {
+    line("**No answer**: a regression could not be told from chance in these requests.");
+  } else if (search.found.empty()) {
     line("**No regression found** in {} buckets of up to {} values of attributes.", search.buckets,
          search.terms);
     if (search.strongest.t > 0) {
@@ -93,9 +96,9 @@ void MarkdownReport::add_verdict() {
   if (search.is_limited) {
     line("There are too many buckets of more values: name fewer attributes with --attribute.");
   }
-  if (search.buckets == 0) {
-    line("No bucket has three hosts of each version: give traces of more hosts.");
-  } else if (search.smallest_p > diagnosis::BucketSearchOptions().max_p) {
+  if (search.verdict() == diagnosis::SearchVerdict::kTooFewHosts) {
+    line("No bucket has {} hosts of each version: give traces of more hosts.", search.options.min_hosts);
+  } else if (search.verdict() == diagnosis::SearchVerdict::kTooFewWays) {
     line(
         "Versions could have been rolled out over these hosts in {:.0f} ways only: at least 100 are needed "
         "to "

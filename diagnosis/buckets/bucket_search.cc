@@ -244,8 +244,30 @@ FoundBucket SearchPass::pruned(std::vector<BucketTerm> terms, const LargestByCha
 
 }  // namespace
 
+const char* name_of(SearchVerdict verdict) {
+  switch (verdict) {
+    case SearchVerdict::kFound:
+      return "found";
+    case SearchVerdict::kTooFewHosts:
+      return "too few hosts";
+    case SearchVerdict::kTooFewWays:
+      return "too few ways to roll out";
+    case SearchVerdict::kNone:
+      break;
+  }
+  return "none";
+}
+
+SearchVerdict BucketSearch::verdict() const {
+  return !found.empty()               ? SearchVerdict::kFound
+         : buckets == 0               ? SearchVerdict::kTooFewHosts
+         : smallest_p > options.max_p ? SearchVerdict::kTooFewWays
+                                      : SearchVerdict::kNone;
+}
+
 BucketSearch search_buckets(const ComparedRequests& requests, const BucketSearchOptions& options) {
   BucketSearch made;
+  made.options = options;
   made.smallest_p = HostPermutations(requests, options.permutations, options.seed).smallest_p();
   ComparedRequests rest;
   const ComparedRequests* searched = &requests;

@@ -30,7 +30,17 @@ struct FoundBucket {
   double p = 1;                   // of any bucket being as much slower by chance: family-wise
 };
 
+enum class SearchVerdict : uint8_t {
+  kFound,
+  kNone,         // although something could have been found
+  kTooFewHosts,  // no bucket has min_hosts of either side
+  kTooFewWays,  // smallest_p is above max_p: versions could have been rolled out over these hosts in too few ways
+};
+// "found", "none", "too few hosts", "too few ways to roll out".
+const char* name_of(SearchVerdict verdict);
+
 struct BucketSearch {
+  BucketSearchOptions options;
   std::vector<FoundBucket> found;  // the strongest first
   FoundBucket strongest;           // that is not found; its p is an estimate from few permutations
   size_t buckets = 0;              // tested: with min_hosts of either side
@@ -40,6 +50,8 @@ struct BucketSearch {
   bool is_within_hosts = false;
   size_t strata = 0;
   double smallest_p = 1;  // that so many hosts allow; above max_p nothing can be found
+
+  SearchVerdict verdict() const;
 };
 
 // The test of a bucket is a moderated t of host means of version_scores(): with n_h requests, mean score m_h and weight

@@ -54,12 +54,31 @@ TEST_F(Regressions, ReportsThemAsJson) {
   EXPECT_GT(regression["p95_ms"]["low"], 0);
   EXPECT_EQ(regression["forest"]["new"]["calls"][2]["parent"], 1);
   EXPECT_EQ(document["buckets"].size(), 4) << "hw with size";
+  EXPECT_EQ(document["hosts_are"], "hosts");
+  EXPECT_EQ(document["search"]["verdict"], "found");
+  EXPECT_EQ(document["search"]["min_hosts"], 3);
+  EXPECT_GT(document["search"]["buckets_tested"], 5);
+  EXPECT_LT(document["search"]["smallest_p"], 0.01);
 }
 
 TEST_F(Regressions, SaysThatThereIsNone) {
   const Finished found = run({"plimsoll", "regressions", folder_ / "alike.csv"});
   ASSERT_EQ(found.status, 0) << found.err;
   EXPECT_THAT(found.out, AllOf(HasSubstr("**No regression found**"), Not(HasSubstr("## 1."))));
+}
+
+// 4 hosts of disk, of which 2 run the new version.
+TEST_F(Regressions, SaysThatHostsAreTooFew) {
+  std::ofstream(folder_ / "few.csv") << diagnosis::versioned_disks_table({.requests = 200, .hosts = 4});
+  const Finished found = run({"plimsoll", "regressions", folder_ / "few.csv"});
+  ASSERT_EQ(found.status, 0) << found.err;
+  EXPECT_THAT(found.out, AllOf(HasSubstr("**No answer**"), HasSubstr("No bucket has 3 hosts of each version"),
+                               Not(HasSubstr("No regression found"))));
+  const Finished json = run({"plimsoll", "regressions", folder_ / "few.csv", "--json"});
+  ASSERT_EQ(json.status, 0) << json.err;
+  const auto document = nlohmann::json::parse(json.out);
+  EXPECT_EQ(document["search"]["verdict"], "too few hosts");
+  EXPECT_TRUE(document["regressions"].empty());
 }
 
 TEST_F(Regressions, ExplainsWhatIsMissing) {

@@ -95,6 +95,7 @@ TEST(BucketSearch, SaysWhereThereAreTooFewHosts) {
   EXPECT_TRUE(search.found.empty());
   EXPECT_EQ(search.buckets, 1);
   EXPECT_NEAR(search.smallest_p, 1.0 / 20, 1e-9);
+  EXPECT_EQ(search.verdict(), SearchVerdict::kTooFewWays);
 }
 
 // Each host ran one version and then the other, in an order of its own: hosts are compared with themselves.
@@ -181,6 +182,7 @@ TEST(BucketSearch, CountsOnlyBucketsThatCanBeTested) {
   const BucketSearch search = search_buckets(requests);
   EXPECT_TRUE(search.found.empty());
   EXPECT_EQ(search.buckets, 0);
+  EXPECT_EQ(search.verdict(), SearchVerdict::kTooFewHosts);
 }
 
 // `of_new` of so many hosts run the new version, and take 20 ms instead of 10.
