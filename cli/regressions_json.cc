@@ -40,9 +40,13 @@ class JsonReport {
   }
   OrderedJson of_call(uint32_t path) const {
     const diagnosis::CallPath& call = report_.forest.paths[path];
-    return {{"service", names_.services.name(call.service)},
-            {"method", names_.operations.name(call.operation)},
-            {"is_gap", call.is_edge}};
+    OrderedJson made{{"service", names_.services.name(call.service)},
+                     {"method", names_.operations.name(call.operation)},
+                     {"is_gap", call.is_edge}};
+    if (call.is_edge) {
+      made["callee"] = names_.services.name(call.callee);
+    }
+    return made;
   }
   OrderedJson of_path(uint32_t path) const {
     std::vector<uint32_t> from_root;

@@ -22,7 +22,7 @@ struct ValueChange {
   bool is_larger() const { return low > 0; }
 };
 
-// A method: all calls of one operation of a service, whichever path they are on.
+// A method: all calls of one operation of a service, whichever path they are on; calls of other services by the service that they call.
 struct MethodChange {
   uint32_t path = kNoCall;  // of the method's paths the one that grew most
   ValueChange on_path_ms;   // on the critical path, mean over all requests

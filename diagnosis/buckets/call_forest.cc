@@ -26,10 +26,11 @@ class ForestBuilder {
   CallForest take() { return std::move(forest_); }
 
  private:
-  using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
+  using Key = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, bool>;
 
   const traces::Span& span_of(const Node& node) const { return spans_.spans()[node.span]; }
-  uint32_t path_of(uint32_t parent, const Node& node);
+  bool is_edge(uint32_t node) const;
+  uint32_t path_of(uint32_t parent, uint32_t node);
   void group_children();
   void walk_critical_path();
   void add_times();
@@ -42,6 +43,7 @@ class ForestBuilder {
   // Of the request at hand, by node.
   std::span<const Node> nodes_;
   std::vector<uint32_t> begins_, children_, filled_;
+  std::vector<uint32_t> callee_;  // service of its first child
   std::vector<int64_t> on_path_ns_;
   struct Stretch {
     uint32_t node = 0;
@@ -70,6 +72,12 @@ void ForestBuilder::group_children() {
   const auto is_waited_for = [this](const Node& node) {
     return node.parent != kNoNode && span_of(node).kind != traces::SpanKind::kConsumer;
   };
+  callee_.assign(nodes_.size(), 0);
+  for (size_t i = nodes_.size(); i > 0; --i) {
+    if (const Node& node = nodes_[i - 1]; node.parent != kNoNode) {
+      callee_[node.parent] = span_of(node).service;
+    }
+  }
   begins_.assign(nodes_.size() + 1, 0);
   for (const Node& node : nodes_) {
     if (is_waited_for(node)) {
@@ -115,19 +123,37 @@ void ForestBuilder::walk_critical_path() {
   }
 }
 
-uint32_t ForestBuilder::path_of(uint32_t parent, const Node& node) {
-  const traces::Span& span = span_of(node);
-  const auto known = numbers_.find(Key{parent, span.service, span.operation});
+// Where the kind is unknown, only a call within the caller's service is one; else the span is the server's side of a call.
+bool ForestBuilder::is_edge(uint32_t node) const {
+  const traces::Span& span = span_of(nodes_[node]);
+  const uint32_t parent = nodes_[node].parent;
+  return nodes_[node].has(traces::kEdge) &&
+         (span.kind != traces::SpanKind::kUnspecified ||
+          (parent != kNoNode && span_of(nodes_[parent]).service == span.service));
+}
+
+uint32_t ForestBuilder::path_of(uint32_t parent, uint32_t node) {
+  const traces::Span& span = span_of(nodes_[node]);
+  CallPath path{.parent = parent, .service = span.service, .operation = span.operation};
+  path.is_edge = is_edge(node);
+  path.callee = path.is_edge ? callee_[node] : 0;
+  const auto key_of = [](const CallPath& of) {
+    return Key{of.parent, of.service, of.operation, of.callee, of.is_edge};
+  };
+  auto known = numbers_.find(key_of(path));
+  if (known == numbers_.end() && forest_.paths.size() >= kMaxCallPaths) {
+    if (parent != kNoCall) {
+      return parent;
+    }
+    path = {};
+    known = numbers_.find(key_of(path));
+  }
   if (known != numbers_.end()) {
-    forest_.paths[known->second].is_edge |= node.has(traces::kEdge);
     return known->second;
   }
-  if (forest_.paths.size() >= kMaxCallPaths && parent != kNoCall) {
-    return parent;
-  }
   const auto number = static_cast<uint32_t>(forest_.paths.size());
-  numbers_.emplace(Key{parent, span.service, span.operation}, number);
-  forest_.paths.push_back({parent, span.service, span.operation, node.has(traces::kEdge)});
+  numbers_.emplace(key_of(path), number);
+  forest_.paths.push_back(path);
   return number;
 }
 
@@ -137,7 +163,7 @@ void ForestBuilder::add_times() {
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     const uint32_t parent = node.parent == kNoNode ? kNoCall : path_of_node_[node.parent];
-    const uint32_t path = path_of_node_[i] = path_of(parent, node);
+    const uint32_t path = path_of_node_[i] = path_of(parent, i);
     place_of_path_.resize(forest_.paths.size(), 0);
     // A place of an earlier request is one before `begin`.
     uint32_t& place = place_of_path_[path];

@@ -10,19 +10,21 @@
 namespace plimsoll::diagnosis {
 
 inline constexpr uint32_t kNoCall = UINT32_MAX;
-// Paths beyond it count for the call that they are below.
+// Paths beyond it count for the call that they are below, and further roots as one.
 inline constexpr uint32_t kMaxCallPaths = 20'000;
 
-// A call in the forest of all requests: one for each path of (service, operation) from a root. Parents stand before their children.
+// A call in the forest of all requests: one for each path of (service, operation, called service) from a root. Parents stand before their
+// children.
 struct CallPath {
   uint32_t parent = kNoCall;
   uint32_t service = 0;  // IDs of traces::Names
   uint32_t operation = 0;
-  bool is_edge = false;  // a call of another service: its self time is network and queues
+  // A call of another service, `callee`: its self time is network and queues. Clients name their spans alike whatever they call ("GET").
+  // A server without a kind is none, whether it calls one service or several.
+  bool is_edge = false;
+  uint32_t callee = 0;
 
-  bool is_method_of(const CallPath& other) const {
-    return service == other.service && operation == other.operation;
-  }
+  bool is_other_roots() const { return service == 0 && operation == 0 && parent == kNoCall; }
 };
 
 // All calls of one path in one request.

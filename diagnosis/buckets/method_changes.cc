@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
+#include <tuple>
 #include <vector>
 
 #include "statistics/student_t.h"
@@ -73,11 +74,11 @@ class MethodComparison {
 };
 
 void MethodComparison::number_methods() {
-  boost::unordered_flat_map<uint64_t, uint32_t> numbers;
+  boost::unordered_flat_map<std::tuple<uint32_t, uint32_t, uint32_t, bool>, uint32_t> numbers;
   for (const CallPath& call : forest_.paths) {
     const auto next = static_cast<uint32_t>(numbers.size());
-    method_of_path_.push_back(
-        numbers.try_emplace(uint64_t{call.service} << 32U | call.operation, next).first->second);
+    const std::tuple method(call.service, call.operation, call.callee, call.is_edge);
+    method_of_path_.push_back(numbers.try_emplace(method, next).first->second);
   }
   method_count_ = static_cast<uint32_t>(numbers.size());
 }

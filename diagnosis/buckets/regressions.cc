@@ -115,7 +115,11 @@ Result<RegressionReport> find_regressions(const traces::SpanSet& spans, const tr
 
 std::string method_text(const CallForest& forest, uint32_t path, const traces::Names& names) {
   const CallPath& call = forest.paths[path];
-  return fmt::format("{} {}", names.services.name(call.service), names.operations.name(call.operation));
+  return call.is_other_roots()
+             ? "other roots"
+             : fmt::format("{} {}{}{}", names.services.name(call.service),
+                           names.operations.name(call.operation), call.is_edge ? " to " : "",
+                           call.is_edge ? names.services.name(call.callee) : "");
 }
 
 std::string path_text(const CallForest& forest, uint32_t path, const traces::Names& names) {

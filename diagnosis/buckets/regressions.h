@@ -44,7 +44,7 @@ Result<RegressionReport> find_regressions(const traces::SpanSet& spans, const tr
 
 // "web get > disk create_all > disk create": the calls from the root to this one.
 std::string path_text(const CallForest& forest, uint32_t path, const traces::Names& names);
-// "disk create".
+// "disk create"; "api POST to disk": a call of another service.
 std::string method_text(const CallForest& forest, uint32_t path, const traces::Names& names);
 
 }  // namespace plimsoll::diagnosis

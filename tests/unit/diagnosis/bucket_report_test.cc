@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 #include "base/byte_reader.h"
 #include "diagnosis/buckets/regressions.h"
@@ -374,6 +375,45 @@ TEST(CallForest, CountsOneOfCallsThatRunAtOnce) {
     1 3 1 a/part 10 90
     1 4 1 a/part 10 50)"),
             "a root 20 of 100 x1\na part 80 of 170 x3\n");
+}
+
+// A line a path, sorted, with the kinds that a column gives.
+std::string paths_of(const std::string& rows) {
+  const traces::SpanSet spans =
+      spans_in("trace_id,span_id,parent_id,service,method,kind,start_ns,end_ns\n" + rows);
+  const traces::Assembly assembly = traces::assemble(spans);
+  std::vector<uint32_t> all;
+  for (uint32_t i = 0; i < assembly.traces.size(); ++i) {
+    all.push_back(i);
+  }
+  const CallForest forest = call_forest(spans, assembly, all);
+  std::set<std::string> lines;
+  for (uint32_t path = 0; path < forest.paths.size(); ++path) {
+    lines.insert(path_text(forest, path, spans.names()) + "\n");
+  }
+  std::string made;
+  for (const std::string& line : lines) {
+    made += line;
+  }
+  return made;
+}
+
+TEST(CallForest, TellsCallsOfOtherServicesByTheServiceCalled) {
+  EXPECT_EQ(paths_of("1,1,,api,create,server,1000,9000\n1,2,1,api,GET,client,2000,3000\n"
+                     "1,3,2,disk,list,server,2100,2900\n1,4,1,api,GET,client,4000,5000\n"
+                     "1,5,4,net,list,server,4100,4900\n"),
+            "api create\n"
+            "api create > api GET to disk\n"
+            "api create > api GET to disk > disk list\n"
+            "api create > api GET to net\n"
+            "api create > api GET to net > net list\n");
+}
+
+TEST(CallForest, TakesNoServerForACall) {
+  EXPECT_EQ(paths_of("1,1,,api,create,,1000,9000\n1,2,1,disk,list,,2100,2900\n1,3,2,net,get,,2200,2800\n"),
+            "api create\napi create > disk list\napi create > disk list > net get\n");
+  EXPECT_EQ(paths_of("1,1,,api,create,,1000,9000\n1,2,1,api,list,,2000,3000\n1,3,2,disk,list,,2100,2900\n"),
+            "api create\napi create > api list to disk\napi create > api list to disk > disk list\n");
 }
 
 TEST(CallForest, KeepsWithinTheCallerWhatOutlastsIt) {
