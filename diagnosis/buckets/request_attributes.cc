@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <span>
 
 #include "diagnosis/buckets/table_builder.h"
 
@@ -16,33 +18,53 @@ constexpr std::array<std::string_view, 17> kIdentity{
     "host.name", "host.id",    "host.ip",    "k8s.node.",     "hostname",          "thread.",
     "code.",     "span.kind",  "otel.",      "internal.span", "deployment.version"};
 
-bool is_identity(std::string_view key) {
-  return std::ranges::any_of(kIdentity, [key](std::string_view prefix) { return key.starts_with(prefix); });
+// What came of a request. A version that causes retries would be compared among retries only, and look clean.
+constexpr std::array<std::string_view, 16> kOutcome{"error",
+                                                    "exception.",
+                                                    "status",
+                                                    "http.response.",
+                                                    "http.response_",
+                                                    "http.status_",
+                                                    "http.resend_count",
+                                                    "http.request.resend_count",
+                                                    "rpc.grpc.status_code",
+                                                    "rpc.response.",
+                                                    "db.response.",
+                                                    "messaging.operation.result",
+                                                    "grpc.status",
+                                                    "retry",
+                                                    "retries",
+                                                    "cache.hit"};
+
+bool starts_with_any(std::string_view key, std::span<const std::string_view> prefixes) {
+  return std::ranges::any_of(prefixes, [key](std::string_view prefix) { return key.starts_with(prefix); });
 }
 
 }  // namespace
 
-// `text_of(i)` is that of request i.
-template <typename TextOf>
-void TableBuilder::add_texts(const std::string& name, const TextOf& text_of) {
-  Texts values;
-  values.number("");
-  BucketAttribute attribute{.name = name, .values = {}, .value_of = {}};
+// `id_of(i)` is a number of the value of request i, 0 for none; `text_of` is called once for each number.
+template <typename IdOf, typename TextOf>
+void TableBuilder::add_values(const std::string& name, const IdOf& id_of, const TextOf& text_of) {
+  BucketAttribute attribute{.name = name, .values = {""}, .value_of = {}};
+  boost::unordered_flat_map<uint64_t, uint16_t> numbers{{0, 0}};
   for (size_t i = 0; i < made_.trace.size(); ++i) {
-    attribute.value_of.push_back(
-        static_cast<uint16_t>(std::min<uint32_t>(values.number(text_of(i)), UINT16_MAX)));
-  }
-  attribute.values = std::move(values.names);
-  if (attribute.values.size() > UINT16_MAX) {
-    attribute.values.resize(UINT16_MAX + 1);
-    attribute.values.back() = "other";
+    const uint64_t id = id_of(i);
+    const auto next = static_cast<uint16_t>(std::min<size_t>(attribute.values.size(), UINT16_MAX));
+    const auto [known, is_new] = numbers.try_emplace(id, next);
+    if (is_new && next < UINT16_MAX) {
+      attribute.values.push_back(text_of(id));
+    } else if (is_new && attribute.values.size() == UINT16_MAX) {
+      attribute.values.emplace_back("other");
+    }
+    attribute.value_of.push_back(known->second);
   }
   made_.requests.attributes.push_back(std::move(attribute));
 }
 
 void TableBuilder::add_column(const std::string& name, const SpanColumn& column) {
-  add_texts(name,
-            [&](size_t i) { return std::string(column.of_request(nodes_of(made_.trace[i]), *ran_by_[i])); });
+  add_values(
+      name, [&](size_t i) { return column.id_of_request(nodes_of(made_.trace[i]), *ran_by_[i]); },
+      [&](uint64_t id) { return std::string(column.text(static_cast<uint32_t>(id))); });
 }
 
 // Leaves `index` as it is where the attribute is already a column.
@@ -62,11 +84,15 @@ Status TableBuilder::add_named(const std::string& name, uint32_t& index) {
 }
 
 void TableBuilder::add_workload() {
-  add_texts("workload", [&](size_t i) {
-    const traces::Span& root = span_of(nodes_of(made_.trace[i]).front());
-    return fmt::format("{} {}", spans_.names().services.name(root.service),
-                       spans_.names().operations.name(root.operation));
-  });
+  const auto root_of = [&](size_t i) -> const traces::Span& {
+    return span_of(nodes_of(made_.trace[i]).front());
+  };
+  add_values(
+      "workload", [&](size_t i) { return uint64_t{root_of(i).service} << 32U | root_of(i).operation; },
+      [&](uint64_t id) {
+        return fmt::format("{} {}", spans_.names().services.name(static_cast<uint32_t>(id >> 32U)),
+                           spans_.names().operations.name(static_cast<uint32_t>(id & UINT32_MAX)));
+      });
 }
 
 // Most requests have a value that both sides have: else it follows from the version, or names single requests.
@@ -82,38 +108,45 @@ bool TableBuilder::is_comparable(const BucketAttribute& attribute) const {
   return 2 * shared >= attribute.value_of.size();
 }
 
-void TableBuilder::add_all_attributes() {
+// That may be searched, by name: an order that is not that of the files.
+std::vector<std::string> TableBuilder::attribute_names() const {
   const traces::AttributeTable& all = spans_.attributes();
-  std::vector<BucketAttribute>& attributes = made_.requests.attributes;
-  size_t searched = 0;
-  size_t left_out = 0;
+  std::vector<std::string> names;
   for (uint32_t key = 1; key < all.keys(); ++key) {
     const std::string name(all.key(key));
-    const bool is_known = std::ranges::find(attributes, name, &BucketAttribute::name) != attributes.end();
-    if (is_known || is_identity(name) || name == options_.version || all.is_unbounded(key) ||
-        all.values(key) < 3 || all.values(key) > kMaxSearchedValues + 1) {
-      continue;
+    const bool is_known = std::ranges::find(made_.requests.attributes, name, &BucketAttribute::name) !=
+                          made_.requests.attributes.end();
+    const bool has_few_values =
+        !all.is_unbounded(key) && all.values(key) > 2 && all.values(key) <= kMaxSearchedValues + 1;
+    if (has_few_values && !is_known && name != options_.version && !starts_with_any(name, kIdentity) &&
+        !starts_with_any(name, kOutcome)) {
+      names.push_back(name);
     }
-    if (searched == kMaxSearchedAttributes) {
-      ++left_out;
-      continue;
-    }
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+void TableBuilder::add_all_attributes() {
+  std::vector<BucketAttribute>& attributes = made_.requests.attributes;
+  size_t useful = 0;
+  for (const std::string& name : attribute_names()) {
     const auto column = SpanColumn::named(name, spans_);
     if (!column) {
       continue;
     }
     add_column(name, *column);
-    if (attributes.back().values.size() < 3 || !is_comparable(attributes.back())) {
+    const bool is_useful = attributes.back().values.size() > 2 && is_comparable(attributes.back());
+    useful += is_useful ? 1 : 0;
+    if (!is_useful || useful > kMaxSearchedAttributes) {
       attributes.pop_back();
-    } else {
-      ++searched;
     }
   }
-  if (left_out > 0) {
+  if (useful > kMaxSearchedAttributes) {
     made_.notes.push_back(
-        fmt::format("{} attributes beyond the first {} left out: name those to search with "
+        fmt::format("{} attributes beyond the first {} by name left out: name those to search with "
                     "--attribute",
-                    left_out, kMaxSearchedAttributes));
+                    useful - kMaxSearchedAttributes, kMaxSearchedAttributes));
   }
 }
 

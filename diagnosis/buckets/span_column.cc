@@ -72,43 +72,57 @@ bool SpanColumn::resolve(std::string_view name) {
   return true;
 }
 
-std::string_view SpanColumn::value_of(const traces::Span& span) const {
+uint32_t SpanColumn::id_of(const traces::Span& span) const {
   if (service_ != 0 && span.service != service_) {
-    return {};
+    return 0;
   }
+  switch (kind_) {
+    case Kind::kAttribute:
+      break;
+    case Kind::kService:
+      return span.service;
+    case Kind::kOperation:
+      return span.operation;
+    case Kind::kReplica:
+      return span.replica;
+    case Kind::kMachine:
+      return span.machine;
+    case Kind::kVersion:
+      return span.version;
+  }
+  return spans_->attributes().value_in(span.attributes, key_);
+}
+
+std::string_view SpanColumn::text(uint32_t id) const {
   const traces::Names& names = spans_->names();
   switch (kind_) {
     case Kind::kAttribute:
       break;
     case Kind::kService:
-      return names.services.name(span.service);
+      return names.services.name(id);
     case Kind::kOperation:
-      return names.operations.name(span.operation);
+      return names.operations.name(id);
     case Kind::kReplica:
-      return names.replicas.name(span.replica);
+      return names.replicas.name(id);
     case Kind::kMachine:
-      return names.machines.name(span.machine);
+      return names.machines.name(id);
     case Kind::kVersion:
-      return names.versions.name(span.version);
+      return names.versions.name(id);
   }
-  return spans_->attributes().value(key_, spans_->attributes().value_in(span.attributes, key_));
+  return spans_->attributes().value(key_, id);
 }
 
-std::string_view SpanColumn::of_request(std::span<const traces::Node> nodes,
-                                        const traces::Span& ran_by) const {
-  if (kind_ != Kind::kService && kind_ != Kind::kOperation) {
-    const std::string_view value = value_of(ran_by);
-    if (!value.empty()) {
-      return value;
-    }
+uint32_t SpanColumn::id_of_request(std::span<const traces::Node> nodes, const traces::Span& ran_by) const {
+  if (kind_ != Kind::kService && kind_ != Kind::kOperation && id_of(ran_by) != 0) {
+    return id_of(ran_by);
   }
   const uint32_t node = first_node(nodes);
-  return node == traces::kNoNode ? std::string_view() : value_of(spans_->spans()[nodes[node].span]);
+  return node == traces::kNoNode ? 0 : id_of(spans_->spans()[nodes[node].span]);
 }
 
 uint32_t SpanColumn::first_node(std::span<const traces::Node> nodes) const {
   for (uint32_t i = 0; i < nodes.size(); ++i) {
-    if (!value_of(spans_->spans()[nodes[i].span]).empty()) {
+    if (id_of(spans_->spans()[nodes[i].span]) != 0) {
       return i;
     }
   }

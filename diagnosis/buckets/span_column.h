@@ -16,13 +16,15 @@ class SpanColumn {
   // "host.type", "disk:host.type", "disk:version"; kNotFound with what there is. Borrows the spans.
   static Result<SpanColumn> named(const std::string& name, const traces::SpanSet& spans);
 
-  // Of one span; "": it has none.
-  std::string_view value_of(const traces::Span& span) const;
+  // Of one span, a number of its value; 0: it has none.
+  uint32_t id_of(const traces::Span& span) const;
+  std::string_view text(uint32_t id) const;
+  std::string_view value_of(const traces::Span& span) const { return text(id_of(span)); }
   // The first node of a request whose span has a value, or kNoNode.
   uint32_t first_node(std::span<const traces::Node> nodes) const;
   // Of a request: that of the span that ran the version, else of the first span that has one. Hardware of the front end says nothing of
-  // a version of the service behind it. Service and operation are those of the root. "": it has none.
-  std::string_view of_request(std::span<const traces::Node> nodes, const traces::Span& ran_by) const;
+  // a version of the service behind it. Service and operation are those of the root. 0: it has none.
+  uint32_t id_of_request(std::span<const traces::Node> nodes, const traces::Span& ran_by) const;
 
  private:
   enum class Kind : uint8_t { kAttribute, kService, kOperation, kReplica, kMachine, kVersion };

@@ -59,10 +59,11 @@ class TableBuilder {
   void add_times();
   Status add_attributes();
   Status add_named(const std::string& name, uint32_t& index);
-  template <typename TextOf>
-  void add_texts(const std::string& name, const TextOf& text_of);
+  template <typename IdOf, typename TextOf>
+  void add_values(const std::string& name, const IdOf& id_of, const TextOf& text_of);
   void add_column(const std::string& name, const SpanColumn& column);
   void add_workload();
+  std::vector<std::string> attribute_names() const;
   void add_all_attributes();
   bool is_comparable(const BucketAttribute& attribute) const;
 

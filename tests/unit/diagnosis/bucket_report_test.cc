@@ -234,6 +234,34 @@ TEST(BucketReport, DescribesALaterRegressionWithoutTheOneBefore) {
   EXPECT_EQ(report->regressions[1].comparison.base_requests, report->regressions[1].base_forest.requests);
 }
 
+// 14 attributes of which one follows from the version, and outcomes.
+TEST(BucketReport, SearchesAttributesByNameAndNoOutcomes) {
+  std::string header = "trace_id,span_id,service,method,machine,version,start_ns,end_ns,error,retry,fixed";
+  for (char name = 'n'; name >= 'a'; --name) {
+    header += std::string(",") + name;
+  }
+  std::string table = header + "\n";
+  for (int64_t row = 1; row <= 200; ++row) {
+    const bool is_new = row % 10 >= 5;
+    table += fmt::format("{:x},1,web,get,m{},{},{},{},{},{},{}", row, row % 10, is_new ? "2.1" : "2.0",
+                         row * 1'000'000, row * 1'000'000 + 500, row / 10 % 2, row / 10 % 3, is_new ? 1 : 2);
+    for (int i = 0; i < 14; ++i) {
+      table += fmt::format(",{}", (row / 10 + i) % 2);
+    }
+    table += "\n";
+  }
+  const traces::SpanSet spans = spans_in(table);
+  const auto made = request_table(spans, traces::assemble(spans));
+  ASSERT_TRUE(made) << made.error().text();
+  std::string names;
+  for (const BucketAttribute& attribute : made->requests.attributes) {
+    names += attribute.name + " ";
+  }
+  EXPECT_EQ(names, "workload a b c d e f g h i j k l ");
+  EXPECT_THAT(made->notes,
+              ::testing::Contains(HasSubstr("2 attributes beyond the first 12 by name left out")));
+}
+
 TEST(BucketReport, SaysWhatIsMissing) {
   EXPECT_THAT(regressions_in({}, {.hardware = "hv"}),
               AllOf(HasSubstr("no span has the attribute hv"), HasSubstr("did you mean hw?"),
