@@ -151,6 +151,13 @@ void TableBuilder::add_all_attributes() {
 }
 
 Status TableBuilder::add_attributes() {
+  if (spans_.attributes().is_cut()) {
+    const traces::AttributeLimits limits;
+    made_.notes.push_back(
+        fmt::format("attributes left out on reading: over {} keys, {} on one span, or too many "
+                    "different sets (up to {})",
+                    limits.max_keys, traces::kMaxAttributesOfSpan, limits.max_sets));
+  }
   if (options_.workload.empty()) {
     add_workload();
     made_.workload = 0;

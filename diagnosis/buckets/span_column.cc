@@ -48,9 +48,10 @@ Result<SpanColumn> SpanColumn::named(const std::string& name, const traces::Span
                      what_there_is(name, spans.attributes()));
   }
   if (made.kind_ == Kind::kAttribute && spans.attributes().is_unbounded(made.key_)) {
-    return with_hint(fail(ErrorCode::kTooLarge, "attribute {} has over {} values", name,
-                          traces::AttributeLimits().max_values),
-                     "name one with few values: buckets need many requests each");
+    return with_hint(
+        fail(ErrorCode::kTooLarge, "attribute {} has too many values (over {}, or too many with others)",
+             name, traces::AttributeLimits().max_values),
+        "name one with few values: buckets need many requests each");
   }
   return made;
 }

@@ -32,9 +32,10 @@ class AttributeList {
     places_.resize(resource_places_);
     text_.resize(resource_text_);
   }
-  // What no NameTable keeps whole is cut there.
+  // What no NameTable keeps whole is cut there. One more than an AttributeTable takes is kept, so that it knows that there were more: those of a
+  // resource are read again for each of its spans.
   void take(std::string_view key, std::string_view value) {
-    if (is_wanted_ && !key.empty() && !value.empty()) {
+    if (is_wanted_ && !key.empty() && !value.empty() && places_.size() <= traces::kMaxAttributesOfSpan) {
       places_.push_back({text_.size(), key.size(), value.size()});
       text_.append(key).append(value);
     }

@@ -8,7 +8,11 @@
 namespace plimsoll::traces {
 
 AttributeTable::AttributeTable(const AttributeLimits& limits)
-    : limits_(limits), keys_("attribute", limits.max_keys + 1), begins_{0, 0}, seed_(random_seed()) {
+    : limits_(limits),
+      keys_("attribute", limits.max_keys + 1),
+      next_limit_(limits.max_sets / 2),
+      begins_{0, 0},
+      seed_(random_seed()) {
   // IDs of 16 bits.
   limits_.max_values = std::min<uint32_t>(limits_.max_values, UINT16_MAX - 1);
   values_.emplace_back("value", 1);
@@ -27,8 +31,12 @@ uint32_t AttributeTable::value_id(uint32_t key, std::string_view value) {
   return *id;
 }
 
-Result<uint32_t> AttributeTable::id_of(std::span<const Attribute> attributes) {
+void AttributeTable::collect(std::span<const Attribute> attributes) {
   set_.clear();
+  if (attributes.size() > kMaxAttributesOfSpan) {
+    is_cut_ = true;
+    attributes = attributes.first(kMaxAttributesOfSpan);
+  }
   for (const Attribute& attribute : attributes) {
     // Text of no length is no value, as elsewhere.
     if (attribute.key.empty() || attribute.value.empty()) {
@@ -36,7 +44,7 @@ Result<uint32_t> AttributeTable::id_of(std::span<const Attribute> attributes) {
     }
     const auto key = keys_.id_of(attribute.key);
     if (!key) {
-      has_more_keys_ = true;
+      is_cut_ = true;
       continue;
     }
     if (*key == values_.size()) {
@@ -51,30 +59,67 @@ Result<uint32_t> AttributeTable::id_of(std::span<const Attribute> attributes) {
       set_.push_back({static_cast<uint16_t>(*key), static_cast<uint16_t>(value)});
     }
   }
-  std::erase_if(set_, [](const Entry& entry) { return entry.value == 0; });
-  if (set_.empty()) {
-    return 0;
-  }
   std::ranges::sort(set_);
-  uint64_t hash = seed_;
-  for (const Entry& entry : set_) {
-    hash = mixed(hash ^ (uint64_t{entry.key} << 16U | entry.value));
+}
+
+// For one more set; false where there is none.
+bool AttributeTable::make_room() {
+  const size_t sets = begins_.size() - 2;
+  if (sets >= limits_.max_sets || entries_.size() + set_.size() > limits_.max_entries) {
+    is_cut_ = true;
+    return false;
   }
-  // Two sets of one hash: the next free one is taken.
-  for (auto found = sets_.find(hash); found != sets_.end(); found = sets_.find(++hash)) {
-    if (std::ranges::equal(entries(found->second), set_)) {
-      return found->second;
+  if (sets < next_limit_) {
+    return true;
+  }
+  next_limit_ += (limits_.max_sets - next_limit_ + 1) / 2;
+  size_t widest = 0;
+  for (size_t key = 1; key < values_.size(); ++key) {
+    if (is_unbounded_[key] == 0 && (widest == 0 || values_[key].size() > values_[widest].size())) {
+      widest = key;
     }
   }
-  const auto id = static_cast<uint32_t>(begins_.size() - 1);
-  if (id > limits_.max_sets) {
-    return with_hint(fail(ErrorCode::kTooLarge, "over {} different sets of attributes", limits_.max_sets),
-                     "read fewer files at once, or leave IDs out of the attributes of spans");
+  if (widest != 0) {
+    is_unbounded_[widest] = 1;
+    is_cut_ = true;
   }
-  sets_.emplace(hash, id);
-  entries_.insert(entries_.end(), set_.begin(), set_.end());
-  begins_.push_back(entries_.size());
-  return id;
+  return true;
+}
+
+uint32_t AttributeTable::id_of(std::span<const Attribute> attributes) {
+  collect(attributes);
+  while (true) {
+    std::erase_if(set_,
+                  [this](const Entry& entry) { return entry.value == 0 || is_unbounded_[entry.key] != 0; });
+    if (set_.empty()) {
+      return 0;
+    }
+    uint64_t hash = seed_;
+    for (const Entry& entry : set_) {
+      hash = mixed(hash ^ (uint64_t{entry.key} << 16U | entry.value));
+    }
+    // Two sets of one hash: the next free one is taken.
+    auto found = sets_.find(hash);
+    while (found != sets_.end() && !std::ranges::equal(entries(found->second), set_)) {
+      found = sets_.find(++hash);
+    }
+    if (found != sets_.end()) {
+      return found->second;
+    }
+    if (!make_room()) {
+      return 0;
+    }
+    // A key that became unbounded goes, and what is left may be known.
+    const bool is_shorter =
+        std::ranges::any_of(set_, [this](const Entry& entry) { return is_unbounded_[entry.key] != 0; });
+    if (!is_shorter) {
+      const auto id = static_cast<uint32_t>(begins_.size() - 1);
+      sets_.emplace(hash, id);
+      entries_.insert(entries_.end(), set_.begin(), set_.end());
+      begins_.push_back(entries_.size());
+      return id;
+    }
+  }
 }
 
 uint32_t AttributeTable::value_in(uint32_t set, uint32_t key) const {

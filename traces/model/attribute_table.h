@@ -18,10 +18,16 @@ struct Attribute {
   std::string_view value;
 };
 
+// On one span with its resource; further ones are left out.
+inline constexpr size_t kMaxAttributesOfSpan = 256;
+
 struct AttributeLimits {
-  uint32_t max_keys = 256;        // further ones are left out
-  uint32_t max_values = 1000;     // of one key; one with more is unbounded, such as a request's own ID
-  uint32_t max_sets = 4'000'000;  // of attributes that stand together on a span
+  uint32_t max_keys = 256;     // further ones are left out
+  uint32_t max_values = 1000;  // of one key; one with more is unbounded, such as a request's own ID
+  // Of attributes that stand together on a span. At a half of it, three quarters and so on the key with the most values becomes unbounded;
+  // beyond it spans with further sets have no attributes.
+  uint32_t max_sets = 4'000'000;
+  size_t max_entries = 64'000'000;  // of all sets: 256 MB; as max_sets
 };
 
 // Sets of attributes as numbers. Most spans of a resource have the same few sets. One thread at a time.
@@ -36,8 +42,8 @@ class AttributeTable {
 
   explicit AttributeTable(const AttributeLimits& limits = {});
 
-  // Of untrusted text. Of a repeated key the last one counts. 0: of no attributes. kTooLarge beyond `max_sets`. About 30 ns an attribute.
-  Result<uint32_t> id_of(std::span<const Attribute> attributes);
+  // Of untrusted text. Of a repeated key the last one counts. 0: of no attributes. About 30 ns an attribute.
+  uint32_t id_of(std::span<const Attribute> attributes);
 
   // By ascending key. Values of unbounded keys come and go: leave them out.
   std::span<const Entry> entries(uint32_t set) const {
@@ -50,19 +56,23 @@ class AttributeTable {
   uint32_t keys() const { return keys_.size(); }
   std::string_view key(uint32_t id) const { return keys_.name(id); }
   bool is_unbounded(uint32_t key) const { return is_unbounded_[key] != 0; }
-  bool has_more_keys() const { return has_more_keys_; }
+  // Attributes were left out, because of any limit but max_values.
+  bool is_cut() const { return is_cut_; }
   // IDs of values are from 1 to values(key) - 1.
   uint32_t values(uint32_t key) const { return values_[key].size(); }
   std::string_view value(uint32_t key, uint32_t id) const { return values_[key].name(id); }
 
  private:
   uint32_t value_id(uint32_t key, std::string_view value);
+  void collect(std::span<const Attribute> attributes);
+  bool make_room();
 
   AttributeLimits limits_;
   NameTable keys_;
   std::vector<NameTable> values_;  // by key
   std::vector<uint8_t> is_unbounded_;
-  bool has_more_keys_ = false;
+  bool is_cut_ = false;
+  uint32_t next_limit_;                                 // of sets, at which a key becomes unbounded
   std::vector<Entry> entries_;                          // of one set after the other
   std::vector<size_t> begins_;                          // by set, and the end
   boost::unordered_flat_map<uint64_t, uint32_t> sets_;  // by hash

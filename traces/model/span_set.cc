@@ -56,10 +56,7 @@ Status SpanSet::add(const NamedSpan& span) {
       return propagate(*id);
     }
   }
-  const auto attributes = limits_.keeps_attributes ? attributes_.id_of(span.attributes) : Result<uint32_t>(0);
-  if (!attributes) {
-    return propagate(attributes);
-  }
+  const uint32_t attributes = limits_.keeps_attributes ? attributes_.id_of(span.attributes) : 0;
   spans_.push_back({.trace = span.trace,
                     .id = span.id,
                     .parent = span.parent,
@@ -70,7 +67,7 @@ Status SpanSet::add(const NamedSpan& span) {
                     .replica = *replica,
                     .machine = *machine,
                     .version = *version,
-                    .attributes = *attributes,
+                    .attributes = attributes,
                     .kind = span.kind,
                     .status = span.status,
                     .is_shared = span.is_shared});

@@ -64,7 +64,7 @@ TEST(SpanSet, RefusesSpansThatCannotBe) {
 // A set of attributes as one number, whatever their order; the last of equal keys counts.
 TEST(AttributeTable, HasEachSetOnce) {
   AttributeTable table;
-  const auto id = [&table](std::vector<Attribute> attributes) { return table.id_of(attributes).value(); };
+  const auto id = [&table](std::vector<Attribute> attributes) { return table.id_of(attributes); };
   EXPECT_EQ(id({}), 0);
   EXPECT_EQ(id({{"hw", ""}}), 0);
   const uint32_t first = id({{"hw", "c6"}, {"disk", "ssd"}});
@@ -78,20 +78,42 @@ TEST(AttributeTable, HasEachSetOnce) {
 }
 
 TEST(AttributeTable, IsBounded) {
-  AttributeTable table({.max_keys = 2, .max_values = 3, .max_sets = 5});
+  AttributeTable table({.max_keys = 2, .max_values = 3, .max_sets = 50});
   std::vector<uint32_t> sets;
   for (int i = 0; i < 5; ++i) {
     const std::string value = std::to_string(i);
     const std::vector<Attribute> attributes{{"request", value}, {"hw", "c6"}};
-    sets.push_back(table.id_of(attributes).value());
+    sets.push_back(table.id_of(attributes));
   }
   EXPECT_TRUE(table.is_unbounded(1));
   EXPECT_FALSE(table.is_unbounded(2));
   EXPECT_EQ(table.value(2, table.value_in(sets.back(), 2)), "c6");
-  EXPECT_FALSE(table.has_more_keys());
-  ASSERT_TRUE(table.id_of(std::vector<Attribute>{{"third", "x"}, {"hw", "c7"}}));
-  EXPECT_TRUE(table.has_more_keys());
-  EXPECT_EQ(table.id_of(std::vector<Attribute>{{"hw", "c8"}}).error().code, ErrorCode::kTooLarge);
+  EXPECT_FALSE(table.is_cut());
+  EXPECT_NE(table.id_of(std::vector<Attribute>{{"third", "x"}, {"hw", "c7"}}), 0);
+  EXPECT_TRUE(table.is_cut());
+}
+
+// Threads have IDs of their own: without them there are two sets.
+TEST(AttributeTable, LeavesOutTheKeyWithMostValuesWhereSetsAreMany) {
+  AttributeTable table({.max_sets = 100});
+  for (int i = 0; i < 1000; ++i) {
+    const std::string thread = std::to_string(i % 900);
+    const std::string hw = i % 2 == 0 ? "c6" : "c7";
+    const uint32_t set = table.id_of(std::vector<Attribute>{{"thread.id", thread}, {"hw", hw}});
+    ASSERT_LE(set, 100);
+    ASSERT_EQ(table.value(2, table.value_in(set, 2)), hw) << i;
+  }
+  EXPECT_TRUE(table.is_unbounded(1));
+  EXPECT_FALSE(table.is_unbounded(2));
+  EXPECT_TRUE(table.is_cut());
+}
+
+TEST(AttributeTable, TakesSoManyAttributesOfASpan) {
+  AttributeTable table;
+  std::vector<Attribute> attributes(100'000, {"key", "value"});
+  attributes.push_back({"last", "value"});
+  EXPECT_EQ(table.entries(table.id_of(attributes)).size(), 1);
+  EXPECT_TRUE(table.is_cut());
 }
 
 }  // namespace
