@@ -16,7 +16,7 @@ constexpr size_t kMaxMethods = 20;
 // Above a method, the nearest.
 constexpr size_t kMaxCallers = 30;
 // Of growth that is none, in any of the methods of a bucket.
-constexpr double kTail = 0.025;
+constexpr double kTailOfAll = 0.025;
 // A method that calls more often: by this factor, and where that explains this part of its growth.
 constexpr double kMoreCalls = 1.2;
 constexpr double kMostOfIt = 0.5;
@@ -113,7 +113,7 @@ void MethodComparison::set_changes(std::vector<MethodChange>& made, size_t metho
     }
   }
   const std::vector<RatioChange> changes = bootstrap_.ratio_changes(sums);
-  const double level = 1 - kTail / static_cast<double>(std::max<size_t>(1, methods_of_bucket));
+  const double level = 1 - kTailOfAll / static_cast<double>(std::max<size_t>(1, methods_of_bucket));
   const auto degrees = static_cast<double>(std::max<size_t>(2, bootstrap_.fewer_units()) - 1);
   const double errors = statistics::student_t_quantile(level, degrees);
   for (size_t i = 0; i < made.size(); ++i) {

@@ -12,22 +12,9 @@
 
 namespace plimsoll::diagnosis {
 
-inline constexpr size_t kMaxSearchedValues = 32;  // of an attribute
-inline constexpr size_t kMaxShownNames = 12;      // in errors
-
-// Texts as numbers from 0.
-struct Texts {
-  uint32_t number(const std::string& text) {
-    const auto next = static_cast<uint32_t>(names.size());
-    const auto [known, is_new] = numbers.try_emplace(text, next);
-    if (is_new) {
-      names.push_back(text);
-    }
-    return known->second;
-  }
-  std::map<std::string, uint32_t> numbers;
-  std::vector<std::string> names;
-};
+inline constexpr size_t kMaxSearchedValues = 32;     // of an attribute
+inline constexpr size_t kMinRequestsOfVersion = 20;  // in all, for it to count as one
+inline constexpr size_t kMaxShownNames = 12;         // in errors
 
 // Borrows all; build() once.
 class TableBuilder {
@@ -43,6 +30,11 @@ class TableBuilder {
   Status find_versions();
   void count_versions();
   void find_changing_services();
+  // The span that ran the version, null for none, and the IDs of what it ran: of the attribute's value, or of the version of each changing
+  // service.
+  const traces::Span* versions_in(uint32_t trace, const SpanColumn* version,
+                                  std::vector<uint32_t>& ids) const;
+  std::string version_text(const SpanColumn* version, const std::vector<uint32_t>& ids) const;
   void add_requests(const SpanColumn* version);
   std::vector<size_t> versions_by_age() const;
   size_t from_start() const;
@@ -78,10 +70,10 @@ class TableBuilder {
   RequestTable made_;
   std::vector<uint32_t> chosen_;                                // traces
   std::map<uint32_t, std::map<uint32_t, size_t>> requests_of_;  // by service and version
-  std::vector<uint8_t> is_changing_;                            // by service
-  size_t changing_ = 0;
-  std::vector<uint32_t> version_of_;         // by request
-  std::vector<const traces::Span*> ran_by_;  // by request: the span that has the version
+  std::vector<uint32_t> changing_;                              // services that ran several versions, by name
+  std::vector<uint32_t> place_of_service_;                      // in changing_
+  std::vector<uint32_t> version_of_;                            // by request
+  std::vector<const traces::Span*> ran_by_;                     // by request: the span that has the version
 };
 
 }  // namespace plimsoll::diagnosis

@@ -81,6 +81,17 @@ TEST_F(Regressions, SaysThatHostsAreTooFew) {
   EXPECT_TRUE(document["regressions"].empty());
 }
 
+TEST_F(Regressions, KeepsBarsInNamesOutOfTables) {
+  std::string table = diagnosis::versioned_disks_table();
+  for (size_t at = table.find(",2.1,"); at != std::string::npos; at = table.find(",2.1,", at + 1)) {
+    table.replace(at, 5, ",2.1|b,");
+  }
+  std::ofstream(folder_ / "bars.csv") << table;
+  const Finished found = run({"plimsoll", "regressions", folder_ / "bars.csv"});
+  ASSERT_EQ(found.status, 0) << found.err;
+  EXPECT_THAT(found.out, AllOf(HasSubstr("| 2.1\\|b | new |"), Not(HasSubstr("| 2.1|b |"))));
+}
+
 TEST_F(Regressions, ExplainsWhatIsMissing) {
   const Finished attribute =
       run({"plimsoll", "regressions", folder_ / "versions.csv", "--by-hardware", "hv"});

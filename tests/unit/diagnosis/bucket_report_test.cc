@@ -262,6 +262,24 @@ TEST(BucketReport, SearchesAttributesByNameAndNoOutcomes) {
               ::testing::Contains(HasSubstr("2 attributes beyond the first 12 by name left out")));
 }
 
+// Neither machines nor replicas: one version after the other, and the second is slower.
+TEST(BucketReport, TakesBlocksOfTimeForHosts) {
+  std::string table = "trace_id,span_id,service,method,version,start_ns,end_ns\n";
+  for (int64_t row = 1; row <= 2000; ++row) {
+    const bool is_new = row > 1000;
+    table += fmt::format("{:x},1,web,get,{},{},{}\n", row, is_new ? "2.1" : "2.0", row * 1'000'000'000,
+                         row * 1'000'000'000 + (10'000 + row * 7919 % 997 + (is_new ? 2000 : 0)) * 1000);
+  }
+  const traces::SpanSet spans = spans_in(table);
+  const auto report = find_regressions(spans, traces::assemble(spans));
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_FALSE(report->table.has_hosts);
+  EXPECT_EQ(report->table.requests.hosts, 64);
+  EXPECT_LT(report->search.overlap, 0.05);
+  ASSERT_EQ(report->regressions.size(), 1);
+  EXPECT_TRUE(report->regressions.front().bucket.terms.empty());
+}
+
 TEST(BucketReport, SaysWhatIsMissing) {
   EXPECT_THAT(regressions_in({}, {.hardware = "hv"}),
               AllOf(HasSubstr("no span has the attribute hv"), HasSubstr("did you mean hw?"),
@@ -442,6 +460,18 @@ TEST(CallForest, TakesNoServerForACall) {
             "api create\napi create > disk list\napi create > disk list > net get\n");
   EXPECT_EQ(paths_of("1,1,,api,create,,1000,9000\n1,2,1,api,list,,2000,3000\n1,3,2,disk,list,,2100,2900\n"),
             "api create\napi create > api list to disk\napi create > api list to disk > disk list\n");
+}
+
+TEST(CallForest, WaitsForNoConsumer) {
+  const traces::SpanSet spans = spans_in(
+      "trace_id,span_id,parent_id,service,method,kind,start_ns,end_ns\n"
+      "1,1,,api,create,server,1000000,5000000\n1,2,1,mail,send,consumer,2000000,4000000\n");
+  const traces::Assembly assembly = traces::assemble(spans);
+  const std::vector<uint32_t> all{0};
+  const CallForest forest = call_forest(spans, assembly, all);
+  for (const CallTimes& times : forest.of(0)) {
+    EXPECT_NEAR(times.on_path_ms, times.path == 0 ? 4 : 0, 1e-6);
+  }
 }
 
 TEST(CallForest, KeepsWithinTheCallerWhatOutlastsIt) {

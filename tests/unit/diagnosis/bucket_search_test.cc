@@ -66,8 +66,8 @@ TEST(BucketSearch, AccusesNothingWhereVersionsAreAlike) {
     int of_kind = 0;
     std::string names;
     for (uint64_t seed = 0; seed < kTrials; ++seed) {
-      const std::string name =
-          found_in(generated_versions({.seed = 2000 + seed, .disturbance = disturbance}));
+      const std::string name = found_in(generated_versions(
+          {.seed = 2000 + seed, .requests = 15'000, .hosts = 200, .disturbance = disturbance}));
       of_kind += name.empty() ? 0 : 1;
       names += name.empty() ? "" : "\n  " + name;
     }
@@ -117,7 +117,7 @@ TEST(BucketSearch, ComparesHostsWithThemselvesWhereTheyRanBoth) {
   EXPECT_EQ(describe(search.found.front().terms, requests), "all requests");
 }
 
-// 1,000 requests of the old version and 20 of the new one on each of 60 hosts, as while it is rolled out in place.
+// 400 requests of the old version and 20 of the new one on each of 60 hosts, as while it is rolled out in place.
 ComparedRequests rolled_out_in_place(uint64_t seed, double factor) {
   std::mt19937_64 random(seed);
   const auto uniform = [&random] { return static_cast<double>(random() >> 11U) * 0x1p-53; };
@@ -137,8 +137,8 @@ ComparedRequests rolled_out_in_place(uint64_t seed, double factor) {
       values[i] = static_cast<uint16_t>(1 + random() % (made.attributes[i].values.size() - 1));
     }
     const double slower = 0.2 * uniform();
-    for (int request = 0; request < 1020; ++request) {
-      const bool is_new = request >= 1000;
+    for (int request = 0; request < 420; ++request) {
+      const bool is_new = request >= 400;
       const double scatter = uniform() + uniform() + uniform();
       made.ms.push_back(static_cast<float>(20 * std::exp(slower + scatter) * (is_new ? factor : 1)));
       made.start_ns.push_back(static_cast<int64_t>(random() >> 20U));
@@ -158,13 +158,13 @@ TEST(BucketSearch, AccusesNothingWhereHostsRanVersionsUnequally) {
   for (uint64_t seed = 0; seed < kTrials; ++seed) {
     accused += found_in(rolled_out_in_place(3000 + seed, 1)).empty() ? 0 : 1;
   }
-  std::cout << "1000 to 20 requests a host: " << accused << " of " << kTrials << " accused\n";
+  std::cout << "400 to 20 requests a host: " << accused << " of " << kTrials << " accused\n";
   EXPECT_LE(upper_limit(accused, kTrials), 0.05);
   int found = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     found += found_in(rolled_out_in_place(4000 + seed, 1.2)) == "all requests" ? 1 : 0;
   }
-  std::cout << "1000 to 20 requests a host, x 1.2: " << found << " of 20 found\n";
+  std::cout << "400 to 20 requests a host, x 1.2: " << found << " of 20 found\n";
   EXPECT_GE(found, 19);
 }
 
