@@ -50,7 +50,7 @@ void HostPermutations::advance() {
     return;
   }
   for (uint8_t& is_swapped : is_swapped_) {
-    is_swapped ^= 1U;
+    is_swapped = is_swapped == 0 ? 1 : 0;
     if (is_swapped != 0) {
       return;
     }
@@ -71,7 +71,7 @@ std::vector<LaneBits> HostPermutations::next() {
     }
     for (size_t i = 0; i < both_.size(); ++i) {
       mark(2 * size_t{both_[i]}, is_swapped_[i], lane);
-      mark(2 * size_t{both_[i]} + 1, is_swapped_[i] ^ 1U, lane);
+      mark(2 * size_t{both_[i]} + 1, is_swapped_[i] == 0 ? 1 : 0, lane);
     }
     if (is_exact()) {
       advance();

@@ -170,9 +170,9 @@ Status TableBuilder::add_attributes() {
     }
   } else {
     for (const char* name : {"host.type", "host.cpu.model.name", "host.arch"}) {
-      if (made_.hardware == kNoAttribute && SpanColumn::named(name, spans_)) {
-        // One that cannot be used leaves it to the next.
-        static_cast<void>(add_named(name, made_.hardware).has_value());
+      uint32_t index = 0;
+      if (made_.hardware == kNoAttribute && add_named(name, index)) {
+        made_.hardware = index;
       }
     }
   }
