@@ -355,7 +355,7 @@ TEST(BucketReport, AllowsForTheLargestOfManyMethods) {
   int named = 0;
   for (int attempt = 0; attempt < 20; ++attempt) {
     std::string table = "trace_id,span_id,parent_id,service,method,machine,version,start_ns,end_ns\n";
-    std::vector<int64_t> host_us(20 * 15);
+    std::vector<int64_t> host_us(size_t{20} * 15);
     for (int64_t& us : host_us) {
       us = static_cast<int64_t>(random() % 300);
     }
