@@ -1,7 +1,12 @@
 #include "store/store.h"
 
+#include "base/time.h"
 #include "store/contents/local_source.h"
+#include "store/directory/data_directory.h"
+#include "store/identity/directory_identity.h"
 #include "store/local_symbols.h"
+#include "store/spans/local_span_sink.h"
+#include "store/spans/local_span_source.h"
 
 namespace plimsoll::store {
 
@@ -11,6 +16,17 @@ std::unique_ptr<Source> open_source(const std::string& data_dir) {
 
 std::unique_ptr<Symbols> symbols_of(Ingest& ingest) {
   return std::make_unique<LocalSymbols>(ingest);
+}
+
+Result<std::unique_ptr<SpanSink>> open_span_sink(const DataDirectory& directory) {
+  const auto identity = read_identity(directory.path());
+  auto sink = identity ? LocalSpanSink::open(directory.spans_path(), identity->id, {}, wall_now_ns)
+                       : propagate(identity);
+  return sink ? Result<std::unique_ptr<SpanSink>>(std::move(*sink)) : propagate(sink, "opening the spans");
+}
+
+std::unique_ptr<SpanSource> open_span_source(const std::string& data_dir) {
+  return std::make_unique<LocalSpanSource>(spans_path_of(data_dir));
 }
 
 }  // namespace plimsoll::store

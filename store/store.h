@@ -3,6 +3,7 @@
 //   Source    rows and what they refer to, for questions          store/door/source.h
 //   Symbols   addresses without names, and names for them         store/door/symbols.h
 //   Sink      takes rows, a batch of profiles at once             store/door/sink.h
+//   SpanSink, SpanSource   spans of request traces                store/door/spans.h
 //   Fleet     machines, draws, and who has access, for reading    store/fleet.h
 //
 // What is handed over is in store/model. A caller sees no database and opens no file of the store.
@@ -11,12 +12,15 @@
 #include <memory>
 #include <string>
 
+#include "base/result.h"
 #include "store/door/source.h"
+#include "store/door/spans.h"
 #include "store/door/symbols.h"
 #include "store/fleet.h"
 
 namespace plimsoll::store {
 
+class DataDirectory;
 class Ingest;
 
 // Of a data directory, beside the process that writes it, or in it. The directory may come later: it is opened by the first question.
@@ -24,5 +28,11 @@ std::unique_ptr<Source> open_source(const std::string& data_dir);
 
 // Of the directory that this process writes; `ingest` must outlive it.
 std::unique_ptr<Symbols> symbols_of(Ingest& ingest);
+
+// Of the directory that this process writes, with the bounds of docs/traces.md. One at a time.
+Result<std::unique_ptr<SpanSink>> open_span_sink(const DataDirectory& directory);
+
+// Of a data directory, beside the process that writes it, or in it.
+std::unique_ptr<SpanSource> open_span_source(const std::string& data_dir);
 
 }  // namespace plimsoll::store

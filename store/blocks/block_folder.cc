@@ -148,19 +148,9 @@ Status make_catalogue(const std::string& path, sqlite::Database* before) {
 
 Result<BlockFolder> make_block_after(const std::string& blocks_path, int64_t number,
                                      sqlite::Database* before) {
-  const BlockFolder block = folder_of(blocks_path, number);
-  const BlockFolder temporary{number, fmt::format("{}{}", block.path, kTemporary)};
-  const auto is_made = is_there(block.catalogue_path());
-  if (!is_made || *is_made) {
-    const Status synced = is_made ? sync_folder(blocks_path) : propagate(is_made);
-    return synced ? Result<BlockFolder>(block) : propagate(synced);
-  }
-  Status made = remove_folder(temporary.path);
-  made = made ? make_folder(temporary.segments_path()) : made;
-  made = made ? make_catalogue(temporary.catalogue_path(), before) : made;
-  made = made ? sync_folder(temporary.path) : made;
-  made = made ? rename_folder(temporary.path, block.path, blocks_path) : made;
-  return made ? Result<BlockFolder>(block) : propagate(made, "making block {}", number);
+  return make_block_by(blocks_path, number, [&](const BlockFolder& made) {
+    return make_catalogue(made.catalogue_path(), before);
+  });
 }
 
 // With all that its write-ahead log has, so that the file alone is all of it.
@@ -371,6 +361,23 @@ Status remove_replaced(const std::string& blocks_path) {
     end = first;
   }
   return removed;
+}
+
+Result<BlockFolder> make_block_by(const std::string& blocks_path, int64_t number,
+                                  const std::function<Status(const BlockFolder& made)>& fill) {
+  const BlockFolder block = folder_of(blocks_path, number);
+  const BlockFolder temporary{number, fmt::format("{}{}", block.path, kTemporary)};
+  const auto is_made = is_there(block.catalogue_path());
+  if (!is_made || *is_made) {
+    const Status synced = is_made ? sync_folder(blocks_path) : propagate(is_made);
+    return synced ? Result<BlockFolder>(block) : propagate(synced);
+  }
+  Status made = remove_folder(temporary.path);
+  made = made ? make_folder(temporary.segments_path()) : made;
+  made = made ? fill(temporary) : made;
+  made = made ? sync_folder(temporary.path) : made;
+  made = made ? rename_folder(temporary.path, block.path, blocks_path) : made;
+  return made ? Result<BlockFolder>(block) : propagate(made, "making block {}", number);
 }
 
 Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number, sqlite::Database& before) {

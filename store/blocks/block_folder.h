@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,9 @@ Status remove_replaced(const std::string& blocks_path);
 // without a sample since they were carried over last are not.
 Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number, sqlite::Database& before);
 Result<BlockFolder> make_first_block(const std::string& blocks_path);
+// As make_block() does, of a catalogue that is `fill`'s: it makes it in a folder that has an empty segments/, and closes it again.
+Result<BlockFolder> make_block_by(const std::string& blocks_path, int64_t number,
+                                  const std::function<Status(const BlockFolder& made)>& fill);
 
 // Takes a block out of the row, durably, and then removes its files: it is there as a whole or not at all. Who has files of it open goes on
 // reading them. Only the first of a row, and never the last, may go. Earlier generations of it go first, so that none comes back;

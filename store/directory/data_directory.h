@@ -5,6 +5,7 @@
 //   lock          held by the one process that writes; says which
 //   archive.db    accepted raw profiles (store/archive)
 //   blocks/       rows and what they refer to, in parts that cover a span of time each (store/blocks)
+//   spans/        spans of request traces, in parts likewise (store/spans)
 //   live.db       registered machines and what runs on them (store/live)
 //   draws.db      draws, who was drawn, and what became of it (store/draws)
 //   access.db     machines that have enrolled, and who has asked for what (store/access)
@@ -33,6 +34,10 @@ inline constexpr int kDirectoryFormat = 9;
 inline constexpr int kOldestReadableFormat = 7;
 inline constexpr int kOldestFormatWithIdentity = 8;
 
+inline std::string spans_path_of(const std::string& data_dir) {
+  return data_dir + "/spans";
+}
+
 class DataDirectory {
  public:
   // Creates it where it is missing, with an empty block, and takes the lock: kConflict names the process that holds it. A folder of
@@ -58,6 +63,7 @@ class DataDirectory {
   const std::string& path() const { return path_; }
   std::string archive_path() const { return path_ + "/archive.db"; }
   std::string blocks_path() const { return path_ + "/blocks"; }
+  std::string spans_path() const { return spans_path_of(path_); }
   std::string live_path() const { return path_ + "/live.db"; }
   std::string draws_path() const { return path_ + "/draws.db"; }
   std::string access_path() const { return path_ + "/access.db"; }

@@ -1,0 +1,75 @@
+// The door for spans of request traces: a sink takes them, a source answers questions about them.
+//
+// A span is (trace, ID, half of a shared call, kind). Clients send spans again when an answer is lost: a sink takes copies, a source returns
+// each span once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "store/model/damaged_part.h"
+#include "store/model/time_spans.h"
+#include "traces/model/span_set.h"
+
+namespace plimsoll::store {
+
+// What became of a batch.
+struct SpansKept {
+  uint64_t spans = 0;
+  // Of these, how many have a name that is "[other]" now, since there are too many of its kind.
+  uint64_t with_other_names = 0;
+};
+
+// Any thread.
+class SpanSink {
+ public:
+  SpanSink() = default;
+  SpanSink(const SpanSink&) = delete;
+  SpanSink& operator=(const SpanSink&) = delete;
+  virtual ~SpanSink() = default;
+
+  // All of the batch is visible and durable when it returns, or nothing of it. After a failure it may be there all the same; it is sent
+  // again then, which changes nothing. `weight` is how many requests each of these stands for; over 0. kInvalid for another weight.
+  virtual Result<SpansKept> add(const traces::SpanSet& spans, double weight) = 0;
+
+  // Does what is due by time: to be called every few seconds.
+  virtual Status settle() = 0;
+
+  // Drops spans that came before that time by the wall clock, and the oldest ones beyond so many bytes; a whole block of them at a time.
+  // How many blocks were dropped.
+  virtual Result<uint64_t> drop_old(int64_t before_ns, uint64_t max_bytes) = 0;
+};
+
+struct SpanQuestion {
+  // Spans that touch it, by their machines' wall clocks. Of copies that have different times only one may be looked at.
+  TimeSpan times = {};
+  // Of one trace only.
+  std::optional<traces::TraceId> trace = std::nullopt;
+  // kTooLarge beyond; each takes 80 bytes while it is looked for.
+  uint64_t max_spans = 50'000'000;
+};
+
+struct StoredSpan {
+  traces::NamedSpan span;  // borrows its names, until the next span
+  double weight = 1;
+};
+
+// A failure ends the answer.
+using SpanVisitor = std::function<Status(const StoredSpan& span)>;
+
+// Any thread.
+class SpanSource {
+ public:
+  SpanSource() = default;
+  SpanSource(const SpanSource&) = delete;
+  SpanSource& operator=(const SpanSource&) = delete;
+  virtual ~SpanSource() = default;
+
+  // Each span once, by trace, then ID: of one state of each block. Gives what could not be read and may lack from the answer.
+  virtual Result<std::vector<DamagedPart>> read(const SpanQuestion& question, const SpanVisitor& visit) = 0;
+};
+
+}  // namespace plimsoll::store

@@ -1,0 +1,443 @@
+#include "store/spans/local_span_sink.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "base/durable_file.h"
+#include "base/hex.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "store/identity/directory_identity.h"
+#include "store/identity/listed_database.h"
+
+namespace plimsoll::store {
+namespace {
+
+constexpr size_t kRandomBytesOfName = 8;
+
+// IDs of a SpanSet's names as those of the block, each looked up once.
+class NameTranslation {
+ public:
+  NameTranslation(const traces::NameTable& names, SpanText kind) : names_(names), kind_(kind) {
+    ids_.resize(names.size());
+  }
+
+  uint32_t id_of(uint32_t name, SpanDictionaries& dictionaries, const SpanNameLimits& limits,
+                 bool& is_other) {
+    Entry& entry = ids_[name];
+    if (!entry.is_known) {
+      entry.id = dictionaries.text_id(kind_, names_.name(name), limits, entry.is_other);
+      entry.is_known = true;
+    }
+    is_other = is_other || entry.is_other;
+    return entry.id;
+  }
+
+ private:
+  struct Entry {
+    uint32_t id = 0;
+    bool is_known = false;
+    bool is_other = false;
+  };
+
+  const traces::NameTable& names_;
+  SpanText kind_;
+  std::vector<Entry> ids_;
+};
+
+void widen(SpanBlockState& state, const std::vector<SpanRecord>& records) {
+  for (const SpanRecord& record : records) {
+    state.from_ns = std::min(state.from_ns, first_ns_of(record));
+    state.to_ns = std::max(state.to_ns, last_ns_of(record));
+  }
+}
+
+}  // namespace
+
+// A transaction of the newest block, with the file that it shows. Whatever fails, memory must not know what the catalogue has rolled back.
+class LocalSpanSink::Change {
+ public:
+  explicit Change(LocalSpanSink& sink) : sink_(sink) {}
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+  ~Change() {
+    if (is_done_) {
+      return;
+    }
+    transaction_.reset();
+    sink_.block_->loaded.reset();
+    if (is_committing_ && !file_.empty()) {
+      sink_.doubtful_.push_back(std::move(file_));
+    } else if (!file_.empty()) {
+      ::unlink(file_.c_str());
+    }
+  }
+
+  Status begin() {
+    auto begun = sqlite::Transaction::begin(sink_.block_->catalogue.database());
+    if (!begun) {
+      return propagate(begun);
+    }
+    transaction_ = std::make_unique<sqlite::Transaction>(std::move(*begun));
+    return {};
+  }
+  void set_file(std::string path) { file_ = std::move(path); }
+  Status commit() {
+    is_committing_ = true;
+    if (Status committed = transaction_->commit(); !committed) {
+      return committed;
+    }
+    is_done_ = true;
+    sink_.remove_doubtful();
+    return {};
+  }
+
+ private:
+  LocalSpanSink& sink_;
+  std::unique_ptr<sqlite::Transaction> transaction_;
+  std::string file_;
+  bool is_committing_ = false;
+  bool is_done_ = false;
+};
+
+Result<std::unique_ptr<LocalSpanSink>> LocalSpanSink::open(std::string spans_path, std::string directory_id,
+                                                           const SpanBlockLimits& limits,
+                                                           std::function<int64_t()> now_ns) {
+  if (const Status removed = remove_span_leftovers(spans_path); !removed) {
+    return propagate(removed);
+  }
+  return std::unique_ptr<LocalSpanSink>(
+      new LocalSpanSink(std::move(spans_path), std::move(directory_id), limits, std::move(now_ns)));
+}
+
+// A block that takes spans, and what is known of it.
+Status LocalSpanSink::make_ready() {
+  Status ready = block_ == nullptr ? open_newest() : Status();
+  ready = ready ? load() : ready;
+  if (ready && block_->loaded->state.is_sealed) {
+    ready = begin_block(block_->folder.number + 1);
+    ready = ready ? load() : ready;
+  }
+  return ready;
+}
+
+Status LocalSpanSink::open_newest() {
+  const auto blocks = list_span_blocks(spans_path_);
+  if (!blocks) {
+    return propagate(blocks);
+  }
+  return blocks->empty() ? begin_block(1) : open_block(blocks->back());
+}
+
+Status LocalSpanSink::begin_block(int64_t number) {
+  std::error_code error;
+  std::filesystem::create_directory(spans_path_, error);
+  if (error) {
+    return fail_errno(error.value(), "creating {}", spans_path_);
+  }
+  const Status synced = number == 1 ? sync_folder(data_dir()) : Status();
+  const auto made = synced ? make_span_block(spans_path_, number, directory_id_) : propagate(synced);
+  return made ? open_block(*made) : propagate(made);
+}
+
+Status LocalSpanSink::open_block(const BlockFolder& folder) {
+  auto catalogue = SpanCatalogue::open(folder.catalogue_path(), sqlite::OpenMode::kReadWrite);
+  const auto id = catalogue ? directory_id_of(catalogue->database()) : propagate(catalogue);
+  if (!id) {
+    return propagate(id);
+  }
+  if (*id != directory_id_) {
+    return foreign_database(data_dir(), "spans/" + folder.name() + "/catalogue.db", *id, directory_id_);
+  }
+  // Those of another block stay until the directory is opened: this one's catalogue does not know them.
+  doubtful_.clear();
+  block_ = std::make_unique<Opened>(Opened{folder, std::move(*catalogue), nullptr});
+  return {};
+}
+
+Status LocalSpanSink::load() {
+  if (block_->loaded != nullptr) {
+    return {};
+  }
+  SpanCatalogue& catalogue = block_->catalogue;
+  auto loaded = std::make_unique<Loaded>();
+  const auto state = catalogue.state();
+  const auto recent = catalogue.count_recent();
+  const Status read = catalogue.read_on(loaded->dictionaries);
+  if (!state || !recent || !read) {
+    return !state ? propagate(state) : !recent ? propagate(recent) : read;
+  }
+  loaded->state = *state;
+  loaded->recent = *recent;
+  loaded->committed = loaded->dictionaries.sizes();
+  block_->loaded = std::move(loaded);
+  return {};
+}
+
+bool LocalSpanSink::is_old() const {
+  const SpanBlockState& state = block_->loaded->state;
+  return state.first_written_ns != 0 && now_ns_() - state.first_written_ns >= limits_.max_age_ns;
+}
+
+bool LocalSpanSink::is_flush_due() const {
+  const RecentSpans& recent = block_->loaded->recent;
+  return recent.spans >= limits_.max_recent ||
+         (recent.spans > 0 && now_ns_() - recent.first_written_ns >= limits_.max_recent_age_ns);
+}
+
+Result<SpansKept> LocalSpanSink::add(const traces::SpanSet& spans, double weight) {
+  if (!(weight > 0) || !std::isfinite(weight)) {
+    return fail(ErrorCode::kInvalid, "spans with a weight of {}", weight);
+  }
+  if (spans.spans().empty()) {
+    return SpansKept();
+  }
+  const std::lock_guard lock(mutex_);
+  Status ready = make_ready();
+  if (ready && is_old()) {
+    ready = flush(/*is_last=*/true);
+    ready = ready ? make_ready() : ready;
+  }
+  if (!ready) {
+    return propagate(ready, "storing spans");
+  }
+  const auto kept = add_to_block(spans, weight);
+  if (!kept) {
+    return propagate(kept, "storing spans");
+  }
+  // The batch is safe: what fails from here on is tried again with the next one.
+  Status settled = is_flush_due() ? flush(/*is_last=*/false) : Status();
+  settled = settled ? seal_if_full() : settled;
+  if (!settled) {
+    log_warning("{}; spans stay in the catalogue of their block for now", settled.error().text());
+  }
+  return kept;
+}
+
+std::vector<SpanRecord> LocalSpanSink::records_of(const traces::SpanSet& spans, double weight,
+                                                  SpansKept& kept) {
+  SpanDictionaries& dictionaries = block_->loaded->dictionaries;
+  const SpanNameLimits& limits = limits_.names;
+  const traces::Names& names = spans.names();
+  NameTranslation services(names.services, SpanText::kService);
+  NameTranslation operations(names.operations, SpanText::kOperation);
+  NameTranslation replicas(names.replicas, SpanText::kReplica);
+  NameTranslation machines(names.machines, SpanText::kMachine);
+  NameTranslation versions(names.versions, SpanText::kVersion);
+  std::vector<SpanRecord> records;
+  records.reserve(spans.spans().size());
+  for (const traces::Span& span : spans.spans()) {
+    bool is_other = false;
+    const SpanMethod method{
+        services.id_of(span.service, dictionaries, limits, is_other),
+        operations.id_of(span.operation, dictionaries, limits, is_other),
+        span.kind > traces::SpanKind::kConsumer ? traces::SpanKind::kUnspecified : span.kind};
+    const SpanProcess process{replicas.id_of(span.replica, dictionaries, limits, is_other),
+                              machines.id_of(span.machine, dictionaries, limits, is_other),
+                              versions.id_of(span.version, dictionaries, limits, is_other), weight};
+    records.push_back(
+        {.trace = span.trace,
+         .id = span.id,
+         .parent = span.parent,
+         .start_ns = span.start_ns,
+         .end_ns = span.end_ns,
+         .method = dictionaries.method_id(method, limits, is_other),
+         .process = dictionaries.process_id(process, limits, is_other),
+         .status = span.status > traces::SpanStatus::kError ? traces::SpanStatus::kUnset : span.status,
+         .is_shared = span.is_shared});
+    ++kept.spans;
+    kept.with_other_names += is_other ? 1 : 0;
+  }
+  return records;
+}
+
+Result<SpansKept> LocalSpanSink::add_to_block(const traces::SpanSet& spans, double weight) {
+  Change change(*this);
+  Status written = change.begin();
+  if (!written) {
+    return propagate(written);
+  }
+  Loaded& loaded = *block_->loaded;
+  SpanCatalogue& catalogue = block_->catalogue;
+  const int64_t now_ns = now_ns_();
+  SpansKept kept;
+  const std::vector<SpanRecord> records = records_of(spans, weight, kept);
+  SpanBlockState state = loaded.state;
+  widen(state, records);
+  state.first_written_ns = state.first_written_ns == 0 ? now_ns : state.first_written_ns;
+  state.last_written_ns = std::max(state.last_written_ns, now_ns);
+  const bool is_large = records.size() >= limits_.max_recent;
+  written = catalogue.write_entries(loaded.dictionaries, loaded.committed);
+  written = written ? catalogue.write_state(state) : written;
+  if (written) {
+    written = is_large ? write_segment(records, change) : catalogue.add_recent(records, now_ns);
+  }
+  written = written ? change.commit() : written;
+  if (!written) {
+    return propagate(written);
+  }
+  loaded.state = state;
+  loaded.committed = loaded.dictionaries.sizes();
+  if (!is_large) {
+    loaded.recent.first_written_ns = loaded.recent.spans == 0 ? now_ns : loaded.recent.first_written_ns;
+    loaded.recent.spans += records.size();
+  }
+  return kept;
+}
+
+// Part of the change's transaction.
+Status LocalSpanSink::write_segment(const std::vector<SpanRecord>& records, Change& change) {
+  std::vector<PlacedSpan> placed;
+  placed.reserve(records.size());
+  for (const SpanRecord& record : records) {
+    placed.push_back({record, &block_->loaded->dictionaries});
+  }
+  keep_distinct(placed);
+  std::vector<SpanRecord> distinct;
+  distinct.reserve(placed.size());
+  for (const PlacedSpan& one : placed) {
+    distinct.push_back(one.span);
+  }
+  SpanBlockState covered;
+  widen(covered, distinct);
+  SpanSegmentEntry segment{.file = to_hex(random_bytes(kRandomBytesOfName)) + ".spans",
+                           .spans = distinct.size(),
+                           .from_ns = covered.from_ns,
+                           .to_ns = covered.to_ns};
+  const std::string content = encode_span_segment(std::move(distinct));
+  segment.bytes = content.size();
+  const std::string path = block_->folder.segments_path() + "/" + segment.file;
+  change.set_file(path);
+  const Status written = write_file_durably(path, as_bytes(content));
+  return written ? block_->catalogue.add_segment(segment) : written;
+}
+
+// Makes a segment of the spans that have gathered; `is_last` seals the block in the same transaction.
+Status LocalSpanSink::flush(bool is_last) {
+  Change change(*this);
+  Status written = change.begin();
+  if (!written) {
+    return written;
+  }
+  SpanCatalogue& catalogue = block_->catalogue;
+  const auto records = catalogue.recent(block_->loaded->dictionaries.sizes());
+  if (!records) {
+    return propagate(records);
+  }
+  SpanBlockState state = block_->loaded->state;
+  state.is_sealed = is_last;
+  written = records->empty() ? Status() : write_segment(*records, change);
+  written = written ? catalogue.clear_recent() : written;
+  written = written ? catalogue.write_state(state) : written;
+  written = written ? change.commit() : written;
+  if (!written) {
+    return propagate(written, "making a segment of recent spans");
+  }
+  block_->loaded->state = state;
+  block_->loaded->recent = {};
+  return {};
+}
+
+Status LocalSpanSink::seal_if_full() {
+  const auto bytes = block_->catalogue.bytes();
+  if (!bytes) {
+    return propagate(bytes);
+  }
+  return *bytes >= limits_.max_bytes ? flush(/*is_last=*/true) : Status();
+}
+
+void LocalSpanSink::remove_doubtful() {
+  for (const std::string& path : doubtful_) {
+    // The commit may be done all the same.
+    const auto is_visible = block_->catalogue.shows(path.substr(path.rfind('/') + 1));
+    if (is_visible && !*is_visible) {
+      ::unlink(path.c_str());
+    }
+  }
+  doubtful_.clear();
+}
+
+Status LocalSpanSink::settle() {
+  const std::lock_guard lock(mutex_);
+  if (block_ == nullptr) {
+    // A directory without spans gets no block.
+    const auto blocks = list_span_blocks(spans_path_);
+    if (!blocks || blocks->empty()) {
+      return blocks ? Status() : propagate(blocks);
+    }
+    if (const Status opened = open_block(blocks->back()); !opened) {
+      return opened;
+    }
+  }
+  const Status loaded = load();
+  if (!loaded || block_->loaded->state.is_sealed) {
+    return loaded;
+  }
+  const bool is_last = is_old();
+  return is_last || is_flush_due() ? flush(is_last) : Status();
+}
+
+// The oldest first. Never the newest of all.
+Result<std::vector<BlockFolder>> LocalSpanSink::due(int64_t before_ns, uint64_t max_bytes) {
+  auto blocks = list_span_blocks(spans_path_);
+  if (!blocks || blocks->empty()) {
+    return blocks;
+  }
+  blocks->pop_back();
+  uint64_t bytes = block_ == nullptr ? 0 : block_->catalogue.bytes().value_or(0);
+  size_t kept_from = blocks->size();
+  for (; kept_from > 0; --kept_from) {
+    const BlockFolder& block = (*blocks)[kept_from - 1];
+    auto catalogue = SpanCatalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
+    const auto state = catalogue ? catalogue->state() : propagate(catalogue);
+    const auto own_bytes = catalogue ? catalogue->bytes() : propagate(catalogue);
+    // A damaged block goes with the one behind it.
+    if (!state || !own_bytes) {
+      continue;
+    }
+    bytes += *own_bytes;
+    if (state->last_written_ns < before_ns || bytes > max_bytes) {
+      break;
+    }
+  }
+  blocks->resize(kept_from);
+  return blocks;
+}
+
+Result<uint64_t> LocalSpanSink::drop_old(int64_t before_ns, uint64_t max_bytes) {
+  if (const Status settled = settle(); !settled) {
+    return propagate(settled);
+  }
+  const std::lock_guard lock(mutex_);
+  if (block_ == nullptr) {
+    return 0;
+  }
+  // Where nothing comes any more, the last spans go too, and an empty block stays.
+  Status ready = load();
+  const bool is_over = ready && block_->loaded->state.last_written_ns != 0 &&
+                       block_->loaded->state.last_written_ns < before_ns;
+  if (is_over) {
+    ready = block_->loaded->state.is_sealed ? Status() : flush(/*is_last=*/true);
+    ready = ready ? make_ready() : ready;
+  }
+  const auto blocks = ready ? due(before_ns, max_bytes) : propagate(ready);
+  if (!blocks) {
+    return propagate(blocks);
+  }
+  uint64_t dropped = 0;
+  for (const BlockFolder& block : *blocks) {
+    if (const Status gone = drop_block(spans_path_, block); !gone) {
+      return propagate(gone);
+    }
+    ++dropped;
+  }
+  return dropped;
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,216 @@
+#include "store/spans/local_span_source.h"
+
+#include <deque>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "base/stop_scope.h"
+#include "store/spans/span_catalogue.h"
+#include "store/spans/span_order.h"
+#include "store/spans/span_segment.h"
+
+namespace plimsoll::store {
+namespace {
+
+bool is_asked_for(const SpanQuestion& question, const SpanRecord& span) {
+  return (!question.trace || *question.trace == span.trace) && first_ns_of(span) < question.times.to_ns &&
+         last_ns_of(span) >= question.times.from_ns;
+}
+
+bool covers(const SpanQuestion& question, int64_t from_ns, int64_t to_ns) {
+  return from_ns <= to_ns && from_ns < question.times.to_ns && to_ns >= question.times.from_ns;
+}
+
+bool is_gone(const BlockFolder& block) {
+  std::error_code error;
+  return !std::filesystem::exists(block.path, error) && !error;
+}
+
+// Collects what a question asks for, block after block.
+class SpanSearch {
+ public:
+  explicit SpanSearch(const SpanQuestion& question) : question_(question) {}
+
+  Status add_block(const BlockFolder& block) {
+    const size_t spans_before = found_.size();
+    const size_t damage_before = damaged_.size();
+    Status added = read_block(block);
+    // Dropped meanwhile: as if the question had come later.
+    if (is_gone(block)) {
+      found_.resize(spans_before);
+      damaged_.resize(damage_before);
+      return {};
+    }
+    if (!added && added.error().code == ErrorCode::kCorrupt) {
+      found_.resize(spans_before);
+      damaged_.push_back({.path = block.path, .why = added.error().message});
+      return {};
+    }
+    return added;
+  }
+
+  Status visit_all(const SpanVisitor& visit) {
+    keep_distinct(found_);
+    for (const PlacedSpan& placed : found_) {
+      if (Status visited = visit(named(placed)); !visited) {
+        return visited;
+      }
+    }
+    return {};
+  }
+
+  std::vector<DamagedPart> take_damage() { return std::move(damaged_); }
+
+ private:
+  struct OpenSegment {
+    SpanSegmentEntry entry;
+    std::string path;
+    SpanSegment segment;
+  };
+
+  static StoredSpan named(const PlacedSpan& placed) {
+    const SpanDictionaries& names = *placed.names;
+    const SpanMethod& method = placed.method();
+    const SpanProcess& process = placed.process();
+    return {.span = {.trace = placed.span.trace,
+                     .id = placed.span.id,
+                     .parent = placed.span.parent,
+                     .start_ns = placed.span.start_ns,
+                     .end_ns = placed.span.end_ns,
+                     .service = names.text(SpanText::kService, method.service),
+                     .operation = names.text(SpanText::kOperation, method.operation),
+                     .replica = names.text(SpanText::kReplica, process.replica),
+                     .machine = names.text(SpanText::kMachine, process.machine),
+                     .version = names.text(SpanText::kVersion, process.version),
+                     .kind = method.kind,
+                     .status = placed.span.status,
+                     .is_shared = placed.span.is_shared},
+            .weight = process.weight};
+  }
+
+  // One transaction: spans are in `recent` or in a segment.
+  Status read_block(const BlockFolder& block) {
+    auto catalogue = SpanCatalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
+    if (!catalogue) {
+      return propagate(catalogue);
+    }
+    const auto transaction = sqlite::Transaction::begin_read(catalogue->database());
+    const auto state = transaction ? catalogue->state() : propagate(transaction);
+    if (!state || !covers(question_, state->from_ns, state->to_ns)) {
+      return state ? Status() : propagate(state);
+    }
+    const auto recent = catalogue->count_recent();
+    const auto segments = recent ? catalogue->segments() : propagate(recent);
+    if (!segments) {
+      return propagate(segments);
+    }
+    const std::vector<OpenSegment> opened = open_segments(block, *segments);
+    // Of most blocks a question about one trace needs no names.
+    if (opened.empty() && recent->spans == 0) {
+      return {};
+    }
+    SpanDictionaries& names = names_.emplace_back();
+    if (const Status read = catalogue->read_on(names); !read) {
+      return read;
+    }
+    const auto unsettled = catalogue->recent(names.sizes());
+    if (!unsettled) {
+      return propagate(unsettled);
+    }
+    Status added = add(*unsettled, names);
+    for (size_t i = 0; i < opened.size() && added; ++i) {
+      added = add_segment(opened[i], names);
+    }
+    return added;
+  }
+
+  // Those that may hold something of the question.
+  std::vector<OpenSegment> open_segments(const BlockFolder& block,
+                                         const std::vector<SpanSegmentEntry>& segments) {
+    std::vector<OpenSegment> opened;
+    for (const SpanSegmentEntry& entry : segments) {
+      if (!covers(question_, entry.from_ns, entry.to_ns)) {
+        continue;
+      }
+      const std::string path = block.segments_path() + "/" + entry.file;
+      auto segment = SpanSegment::open(path);
+      if (!segment) {
+        add_damage(path, entry, entry.spans, segment.error().message);
+        continue;
+      }
+      bool may_hold = false;
+      for (size_t chunk = 0; chunk < segment->chunks(); ++chunk) {
+        may_hold = may_hold || segment->may_hold(chunk, question_.times, question_.trace);
+      }
+      if (may_hold) {
+        opened.push_back({entry, path, std::move(*segment)});
+      }
+    }
+    return opened;
+  }
+
+  Status add_segment(const OpenSegment& opened, const SpanDictionaries& names) {
+    std::vector<SpanRecord> spans;
+    for (size_t chunk = 0; chunk < opened.segment.chunks(); ++chunk) {
+      if (!opened.segment.may_hold(chunk, question_.times, question_.trace)) {
+        continue;
+      }
+      if (Status stopped = check_stop(); !stopped) {
+        return stopped;
+      }
+      spans.clear();
+      // What is damaged costs a chunk, and is said.
+      if (const Status read = opened.segment.read(chunk, names.sizes(), spans); !read) {
+        add_damage(opened.path, opened.entry, opened.segment.spans_in(chunk), read.error().message);
+      }
+      if (Status added = add(spans, names); !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  Status add(const std::vector<SpanRecord>& spans, const SpanDictionaries& names) {
+    for (const SpanRecord& span : spans) {
+      if (is_asked_for(question_, span)) {
+        found_.push_back({span, &names});
+      }
+    }
+    return found_.size() <= question_.max_spans
+               ? Status()
+               : with_hint(fail(ErrorCode::kTooLarge, "over {} spans", question_.max_spans),
+                           "ask about a shorter time");
+  }
+
+  void add_damage(const std::string& path, const SpanSegmentEntry& entry, uint64_t spans,
+                  const std::string& why) {
+    damaged_.push_back(
+        {.path = path, .rows = spans, .from_ns = entry.from_ns, .to_ns = entry.to_ns, .why = why});
+  }
+
+  const SpanQuestion& question_;
+  std::deque<SpanDictionaries> names_;  // of the blocks, referred to by address
+  std::vector<PlacedSpan> found_;
+  std::vector<DamagedPart> damaged_;
+};
+
+}  // namespace
+
+Result<std::vector<DamagedPart>> LocalSpanSource::read(const SpanQuestion& question,
+                                                       const SpanVisitor& visit) {
+  const auto blocks = list_span_blocks(spans_path_);
+  if (!blocks) {
+    return propagate(blocks, "reading spans");
+  }
+  SpanSearch search(question);
+  for (const BlockFolder& block : *blocks) {
+    if (const Status added = search.add_block(block); !added) {
+      return propagate(added, "reading spans");
+    }
+  }
+  const Status visited = search.visit_all(visit);
+  return visited ? Result<std::vector<DamagedPart>>(search.take_damage()) : propagate(visited);
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,25 @@
+// A span as a block has it: with numbers of its dictionaries in place of names.
+#pragma once
+
+#include <cstdint>
+
+#include "traces/model/span.h"
+
+namespace plimsoll::store {
+
+// Plain data.
+struct SpanRecord {
+  traces::TraceId trace = {};
+  traces::SpanId id = 0;
+  traces::SpanId parent = 0;  // 0: none
+  int64_t start_ns = 0;       // not negative
+  int64_t end_ns = 0;         // likewise; may be before the start
+  uint32_t method = 0;        // service, operation, kind
+  uint32_t process = 0;       // replica, machine, version, weight
+  traces::SpanStatus status = traces::SpanStatus::kUnset;
+  bool is_shared = false;
+
+  bool operator==(const SpanRecord&) const = default;
+};
+
+}  // namespace plimsoll::store

@@ -1,0 +1,164 @@
+// What a sink of spans does where the disk fails it, and where its process ends, at each step: as sink_test.cc for rows of profiles.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/spans/local_span_sink.h"
+#include "store/spans/local_span_source.h"
+#include "tests/span_fixture.h"
+#include "tests/store/file_layer.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using store::LocalSpanSink;
+using store::LocalSpanSource;
+
+constexpr int64_t kSpanTestNow = int64_t{1'700'000'000} * 1'000'000'000;
+// More than adding a batch has, with the segment and the block that may come of it.
+constexpr uint64_t kSpanSteps = 90;
+// Exit status of a process that was told that its batch is stored.
+constexpr int kAdded = 10;
+
+struct SpanSinkCase {
+  std::string name;
+  store::SpanBlockLimits limits;
+  FileFault::Kind failure = FileFault::Kind::kNoSpace;
+  int min_failing_steps = 1;
+  int min_failing_settlings = 3;
+};
+
+void PrintTo(const SpanSinkCase& tested, std::ostream* out) {
+  *out << tested.name;
+}
+
+class SpanSinkTest : public ::testing::TestWithParam<SpanSinkCase> {
+ protected:
+  void SetUp() override {
+    FileLayer::only_skip_syncs();
+    reopen();
+  }
+  void TearDown() override { sink_.reset(); }
+
+  Result<std::unique_ptr<LocalSpanSink>> open() {
+    return LocalSpanSink::open(path_, "0123456789abcdef", GetParam().limits, [this] { return now_ns_; });
+  }
+
+  void reopen() {
+    sink_.reset();
+    auto sink = open();
+    ASSERT_TRUE(sink) << sink.error().text();
+    sink_ = std::move(*sink);
+  }
+
+  void add(const std::vector<PlainSpan>& spans) {
+    const auto kept = sink_->add(span_set_of(spans), 1);
+    ASSERT_TRUE(kept) << kept.error().text();
+    EXPECT_EQ(kept->spans, spans.size());
+  }
+
+  TemporaryDirectory folder_;
+  const std::string path_ = folder_ / "spans";
+  int64_t now_ns_ = kSpanTestNow;
+  std::unique_ptr<LocalSpanSink> sink_;
+  LocalSpanSource source_{path_};
+  SpanModel model_;
+};
+
+TEST_P(SpanSinkTest, ABatchThatFailsAtAnyStepIsThereAsAWholeOrNotAtAll) {
+  RandomSpans random(11);
+  int failures = 0;
+  for (uint64_t step = 0; step < kSpanSteps; ++step) {
+    SCOPED_TRACE(step);
+    const std::vector<PlainSpan> spans = random.next(1 + random.below(30));
+    SpanModel with_batch = model_;
+    with_batch.add(spans, 1);
+    FileLayer::fail(folder_.path(), {.kind = GetParam().failure, .first = step});
+    const auto failed = sink_->add(span_set_of(spans), 1);
+    FileLayer::only_skip_syncs();
+    if (!failed && random.one_in(3)) {
+      ASSERT_NO_FATAL_FAILURE(reopen());
+    }
+    const std::vector<PlainSpan> shown = answer_of(source_);
+    ASSERT_TRUE(shown == with_batch.answer({}) || (!failed && shown == model_.answer({})));
+    // As its sender does.
+    ASSERT_NO_FATAL_FAILURE(add(spans));
+    ASSERT_EQ(answer_of(source_), with_batch.answer({}));
+    model_ = with_batch;
+    failures += failed ? 0 : 1;
+  }
+  EXPECT_GE(failures, GetParam().min_failing_steps);
+}
+
+TEST_P(SpanSinkTest, AProcessThatEndsAtAnyStepLeavesABatchAsAWholeOrNotAtAll) {
+  RandomSpans random(12);
+  int ends = 0;
+  for (uint64_t step = 0; step < kSpanSteps; ++step) {
+    SCOPED_TRACE(step);
+    const std::vector<PlainSpan> spans = random.next(1 + random.below(30));
+    SpanModel with_batch = model_;
+    with_batch.add(spans, 1);
+    // A connection must not be used on both sides of a fork.
+    sink_.reset();
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      FileLayer::fail(folder_.path(), {.kind = FileFault::Kind::kEnd, .first = step});
+      auto sink = open();
+      const bool is_added = sink && (*sink)->add(span_set_of(spans), 1);
+      // The layer ends it with 0.
+      ::_exit(is_added ? kAdded : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    const bool is_acknowledged = WIFEXITED(status) && WEXITSTATUS(status) == kAdded;
+    ASSERT_NO_FATAL_FAILURE(reopen());
+    const std::vector<PlainSpan> shown = answer_of(source_);
+    ASSERT_TRUE(shown == with_batch.answer({}) || (!is_acknowledged && shown == model_.answer({})));
+    ASSERT_NO_FATAL_FAILURE(add(spans));
+    ASSERT_EQ(answer_of(source_), with_batch.answer({}));
+    model_ = with_batch;
+    ends += is_acknowledged ? 0 : 1;
+  }
+  EXPECT_GE(ends, 3);
+}
+
+TEST_P(SpanSinkTest, WhatIsDueByTimeFailsAtAnyStepWithoutLosingASpan) {
+  RandomSpans random(13);
+  int failures = 0;
+  for (uint64_t step = 0; step < kSpanSteps; ++step) {
+    SCOPED_TRACE(step);
+    const std::vector<PlainSpan> spans = random.next(1 + random.below(5));
+    ASSERT_NO_FATAL_FAILURE(add(spans));
+    model_.add(spans, 1);
+    now_ns_ += GetParam().limits.max_recent_age_ns;
+    FileLayer::fail(folder_.path(), {.kind = GetParam().failure, .first = step});
+    const Status settled = sink_->settle();
+    FileLayer::only_skip_syncs();
+    ASSERT_EQ(answer_of(source_), model_.answer({}));
+    if (!settled && random.one_in(2)) {
+      ASSERT_NO_FATAL_FAILURE(reopen());
+      ASSERT_EQ(answer_of(source_), model_.answer({}));
+    }
+    failures += settled ? 0 : 1;
+  }
+  EXPECT_GE(failures, GetParam().min_failing_settlings);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sinks, SpanSinkTest,
+    ::testing::Values(SpanSinkCase{"SegmentsOnAFullDisk", {.max_recent = 10}, FileFault::Kind::kNoSpace, 3},
+                      SpanSinkCase{"GatheringOnABrokenDisk", {}, FileFault::Kind::kIoError, 1},
+                      // Each is sealed as soon as it has a batch: there is nothing left to settle.
+                      SpanSinkCase{
+                          "SmallBlocksOnAFullDisk", {.max_bytes = 1}, FileFault::Kind::kNoSpace, 3, 0}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace plimsoll::testing
