@@ -1,0 +1,29 @@
+// Request traces over HTTP: what OpenTelemetry's and Zipkin's clients send becomes spans in the store.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "http/routes.h"
+#include "store/door/spans.h"
+
+namespace plimsoll::server {
+
+struct TraceDoorOptions {
+  // One trace of so many is kept, whole; its spans have that weight.
+  uint32_t sample_one_in = 1;
+  // Of a request, before and after decompression.
+  size_t max_body_bytes = size_t{16} << 20;
+  uint64_t max_decoded_bytes = uint64_t{64} << 20;
+  uint64_t max_spans = 200'000;
+  // Of all requests that are being read, by an estimate before each: 503 beyond, which clients send again.
+  uint64_t max_memory_bytes = uint64_t{512} << 20;
+};
+
+// POST /v1/traces: OTLP over HTTP, Protobuf or JSON by its Content-Type, answered in kind; what is no span is counted in partial_success.
+// POST /api/v2/spans: Zipkin's JSON, answered with 202. Either may be compressed (gzip, zstd). What is answered with success is on disk.
+// Right::kUpload. Borrows the sink.
+std::vector<http::Route> trace_routes(store::SpanSink& sink, const TraceDoorOptions& options);
+
+}  // namespace plimsoll::server

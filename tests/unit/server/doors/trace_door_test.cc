@@ -1,0 +1,189 @@
+#include "server/doors/trace_door.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "formats/gzip.h"
+#include "tests/span_fixture.h"
+#include "traces/model/sampling.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Keeps what it is given in memory, or fails.
+class FakeSpanSink : public store::SpanSink {
+ public:
+  Result<store::SpansKept> add(const traces::SpanSet& spans, double weight) override {
+    if (is_failing) {
+      return fail(ErrorCode::kIo, "the disk is on fire");
+    }
+    const traces::Names& names = spans.names();
+    for (const traces::Span& span : spans.spans()) {
+      texts.push_back(fmt::format("{} {} {} in {} {} {}..{} x{}", traces::to_text(span.trace).substr(28),
+                                  names.services.name(span.service), names.operations.name(span.operation),
+                                  span.parent, traces::name_of(span.kind), span.start_ns, span.end_ns,
+                                  weight));
+    }
+    return store::SpansKept{.spans = spans.spans().size()};
+  }
+  Status settle() override { return {}; }
+  Result<uint64_t> drop_old(int64_t /*before_ns*/, uint64_t /*max_bytes*/) override { return 0; }
+
+  std::vector<std::string> texts;
+  bool is_failing = false;
+};
+
+constexpr const char* kOtlp = R"({"resourceSpans": [{"resource": {"attributes":
+  [{"key": "service.name", "value": {"stringValue": "cart"}}]},
+  "scopeSpans": [{"spans": [{"traceId": "0000000000000000000000000000000a", "spanId": "0000000000000001",
+    "name": "GET /", "kind": 2, "startTimeUnixNano": "5", "endTimeUnixNano": "9"}]}]}]})";
+constexpr const char* kSpan = "000a cart GET / in 0 server 5..9 x1";
+
+class TraceDoorTest : public ::testing::Test {
+ protected:
+  http::Response post(const std::string& path, const std::string& body, const http::Fields& headers) {
+    const std::vector<http::Route> routes = server::trace_routes(sink_, options_);
+    const auto route = std::ranges::find(routes, path, &http::Route::path);
+    if (route == routes.end()) {
+      return {.status = 404};
+    }
+    EXPECT_EQ(route->right, http::Right::kUpload);
+    EXPECT_EQ(route->method, "POST");
+    http::Request request;
+    request.body = body;
+    request.headers = headers;
+    return route->handle(request);
+  }
+  http::Response post_json(const std::string& body) {
+    return post("/v1/traces", body, {{"Content-Type", "application/json; charset=utf-8"}});
+  }
+  http::Response post_protobuf(const std::string& body) {
+    return post("/v1/traces", body, {{"content-type", "application/x-protobuf"}});
+  }
+
+  FakeSpanSink sink_;
+  server::TraceDoorOptions options_;
+};
+
+std::string message(int number, const std::string& content) {
+  std::string bytes(1, static_cast<char>(number << 3 | 2));
+  bytes += static_cast<char>(content.size());
+  return bytes + content;
+}
+
+// An ExportTraceServiceRequest with one span without a resource.
+std::string otlp_message(const std::string& span_id) {
+  const std::string span =
+      message(1, std::string(15, '\0') + "\x0a") + message(2, span_id) + message(5, "call");
+  return message(1, message(2, message(2, span)));
+}
+
+TEST_F(TraceDoorTest, TakesOtlpJson) {
+  const http::Response answer = post_json(kOtlp);
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.content_type, "application/json");
+  EXPECT_EQ(answer.body, "{}");
+  EXPECT_THAT(sink_.texts, ElementsAre(kSpan));
+}
+
+TEST_F(TraceDoorTest, TakesOtlpProtobufAndAnswersInKind) {
+  const http::Response answer = post_protobuf(otlp_message(std::string(7, '\0') + "\x01"));
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.content_type, "application/x-protobuf");
+  EXPECT_EQ(answer.body, "");
+  EXPECT_THAT(sink_.texts, ElementsAre("000a unknown_service call in 0  0..0 x1"));
+  EXPECT_EQ(post_protobuf("").status, 200) << "a request without spans";
+}
+
+TEST_F(TraceDoorTest, SaysHowManySpansAreNone) {
+  const http::Response json =
+      post_json(R"({"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "a"}]}]}]})");
+  EXPECT_EQ(json.status, 200) << json.body;
+  EXPECT_THAT(json.body, HasSubstr(R"("rejectedSpans":"1")"));
+  EXPECT_THAT(json.body, HasSubstr("ID"));
+  const http::Response protobuf = post_protobuf(otlp_message(""));
+  EXPECT_EQ(protobuf.status, 200);
+  ASSERT_GT(protobuf.body.size(), 6);
+  const std::string partial = protobuf.body.substr(2);
+  EXPECT_EQ(protobuf.body.substr(0, 2), message(1, partial).substr(0, 2));
+  EXPECT_EQ(partial.substr(0, 2), "\x08\x01");
+  EXPECT_EQ(partial.substr(2), message(2, partial.substr(4)));
+  EXPECT_THAT(sink_.texts, IsEmpty());
+}
+
+TEST_F(TraceDoorTest, TakesZipkin) {
+  const http::Response answer =
+      post("/api/v2/spans",
+           R"([{"traceId": "a", "id": "2", "parentId": "1", "kind": "CLIENT", "name": "get",
+                "timestamp": 7, "duration": 2, "localEndpoint": {"serviceName": "web"}}])",
+           {{"Content-Type", "application/json"}});
+  EXPECT_EQ(answer.status, 202) << answer.body;
+  EXPECT_THAT(sink_.texts, ElementsAre("000a web get in 1 client 7000..9000 x1"));
+}
+
+TEST_F(TraceDoorTest, TakesCompressedBodies) {
+  const auto packed = formats::gzip(as_bytes(kOtlp));
+  ASSERT_TRUE(packed) << packed.error().text();
+  const http::Response answer =
+      post("/v1/traces", *packed, {{"Content-Type", "application/json"}, {"Content-Encoding", "gzip"}});
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_THAT(sink_.texts, ElementsAre(kSpan));
+}
+
+TEST_F(TraceDoorTest, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(post("/v1/traces", kOtlp, {{"Content-Type", "text/plain"}}).status, 415);
+  EXPECT_EQ(post("/v1/traces", kOtlp, {}).status, 415);
+  EXPECT_EQ(
+      post("/v1/traces", kOtlp, {{"Content-Type", "application/json"}, {"Content-Encoding", "br"}}).status,
+      415);
+  EXPECT_EQ(post_json("{").status, 400);
+  EXPECT_EQ(post_json("[]").status, 400) << "Zipkin's";
+  EXPECT_EQ(post("/api/v2/spans", kOtlp, {}).status, 400);
+  EXPECT_EQ(post_protobuf("\x0a\xff").status / 100, 4);
+  EXPECT_THAT(sink_.texts, IsEmpty());
+}
+
+TEST_F(TraceDoorTest, LargeRequestsAreRefusedAndTooManyAtOnceWait) {
+  options_.max_spans = 0;
+  EXPECT_EQ(post_json(kOtlp).status, 413);
+  options_ = {.max_decoded_bytes = 100};
+  EXPECT_EQ(post_json(kOtlp).status, 413);
+  for (const http::Route& route : server::trace_routes(sink_, {.max_body_bytes = 77})) {
+    EXPECT_EQ(route.max_body_bytes, 77);
+  }
+  EXPECT_THAT(sink_.texts, IsEmpty());
+}
+
+TEST_F(TraceDoorTest, AFailureOfTheStoreIsToBeTriedAgain) {
+  sink_.is_failing = true;
+  const http::Response answer = post_json(kOtlp);
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_NE(answer.header("Retry-After"), "");
+  EXPECT_EQ(answer.body.find("fire"), std::string::npos) << "the log has it";
+}
+
+TEST_F(TraceDoorTest, KeepsOneTraceOfSoManyWithItsWeight) {
+  options_.sample_one_in = 2;
+  size_t expected = 0;
+  for (uint64_t trace = 1; trace <= 64; ++trace) {
+    std::string body = kOtlp;
+    const std::string id = traces::to_text({.high = 0, .low = trace});
+    body.replace(body.find("0000000000000000000000000000000a"), id.size(), id);
+    ASSERT_EQ(post_json(body).status, 200);
+    expected += traces::is_sampled({.high = 0, .low = trace}, 2) ? 1 : 0;
+  }
+  EXPECT_EQ(sink_.texts.size(), expected);
+  ASSERT_FALSE(sink_.texts.empty());
+  EXPECT_THAT(sink_.texts.front(), HasSubstr(" x2"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
