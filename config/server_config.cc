@@ -305,6 +305,14 @@ std::vector<Key> retention_keys(ServerConfig& config) {
        "and made\nagain when they are needed and the binary can still be found. Default: 0, 5 % of the file "
        "system.",
        SizeBytes{&config.retention_symbols_max_bytes}, Range{0, kLargestStoreBytes}},
+      {"retention.traces_max_age",
+       "Maximum age of request traces. Counted from when they came; they are dropped by whole blocks, of six "
+       "hours at most.",
+       DurationNs{&config.retention_traces_max_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
+      {"retention.traces_max_bytes",
+       "Maximum size of all request traces. The oldest are dropped first.\nDefault: 0, 15 % of the file "
+       "system.",
+       SizeBytes{&config.retention_traces_max_bytes}, Range{0, kLargestStoreBytes}},
       {"retention.min_free_bytes",
        "Minimum of the file system that stays free. Under it the oldest raw profiles and blocks are dropped, "
        "and where\nnothing is left to drop, uploads get 503 and daemons keep their profiles. Orders still "
@@ -363,11 +371,21 @@ Result<int64_t> AccessToken::expires_ns() const {
                          "write \"2027-12-31\" or \"2027-12-31T18:00:00Z\"");
 }
 
+std::vector<Key> traces_keys(ServerConfig& config) {
+  return {
+      {"traces.sample",
+       "How many traces one that is kept stands for: 20 keeps one in 20, chosen by the trace's ID. 1: all "
+       "are "
+       "kept.",
+       &config.traces_sample, Range{1, 1'000'000}},
+  };
+}
+
 std::vector<Key> ServerConfig::keys() {
   std::vector<Key> all;
   for (const auto keys_of_table :
        {server_keys, access_keys, query_keys, collect_keys, draw_keys, inventory_keys, fleet_keys,
-        limits_keys, store_keys, retention_keys, symbols_keys}) {
+        limits_keys, store_keys, retention_keys, traces_keys, symbols_keys}) {
     std::ranges::move(keys_of_table(*this), std::back_inserter(all));
   }
   return all;

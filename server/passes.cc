@@ -119,6 +119,20 @@ BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::Retentio
   };
 }
 
+BackgroundTask::Pass spans_pass(store::SpanSink& spans, const store::RetentionLimits& limits) {
+  return [&spans, limits](const std::stop_token&) -> Result<NextPass> {
+    const auto dropped = spans.drop_old(wall_now_ns() - limits.traces_max_age_ns,
+                                        static_cast<uint64_t>(limits.traces_max_bytes));
+    if (!dropped) {
+      return propagate(dropped);
+    }
+    if (*dropped > 0) {
+      log_info("retention: dropped {} blocks of request traces", *dropped);
+    }
+    return NextPass{.after = kRetentionInterval};
+  };
+}
+
 BackgroundTask::Pass roll_up_pass(store::Ingest& ingest, const store::RetentionLimits& limits,
                                   std::function<void()> replaced) {
   const store::RollUpLimits of_rows{.full_max_age_ns = limits.full_max_age_ns,

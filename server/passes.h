@@ -10,6 +10,7 @@
 #include "server/background/background_work.h"
 #include "server/inventory_reader.h"
 #include "store/compaction/compactor.h"
+#include "store/door/spans.h"
 #include "store/door/symbols.h"
 #include "store/ingest.h"
 #include "store/retention/retention_limits.h"
@@ -36,6 +37,9 @@ Result<BackgroundTask::Pass> compaction_pass(store::Ingest& ingest, const store:
 // Drops what is over a limit, when rows have come and every few seconds. `dropped`: called once blocks have gone, whose files are to be closed.
 BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::RetentionLimits& limits,
                                     std::function<void()> dropped);
+
+// Makes segments of spans, and drops those over a limit, every few seconds.
+BackgroundTask::Pass spans_pass(store::SpanSink& spans, const store::RetentionLimits& limits);
 
 // Rolls up one block, as often as there is one over a limit; removes replaced files when they are due. `replaced`: called once the files of a
 // block are to be closed.

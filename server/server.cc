@@ -13,6 +13,7 @@
 #include "server/background/readiness.h"
 #include "server/background/work_kinds.h"
 #include "server/collection_api.h"
+#include "server/doors/trace_door.h"
 #include "server/fleet_settings.h"
 #include "server/health_api.h"
 #include "server/page_api.h"
@@ -56,6 +57,8 @@ constexpr size_t kShareOfAnswer = 4;
 constexpr uint64_t kShareOfStatements = 4;
 // Of requests, and of answers.
 constexpr unsigned kPartOfBodies = 16;
+// Of requests with traces, while they are read.
+constexpr unsigned kPartOfTraces = 8;
 
 QueryLimits query_limits(const config::ServerConfig& config) {
   const auto milliseconds = [](int64_t duration_ns) {
@@ -111,10 +114,12 @@ std::vector<std::string> names_of_server(const config::ServerConfig& config) {
 
 }  // namespace
 
-Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Authenticator> authenticator,
+Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<store::SpanSink> spans,
+               std::unique_ptr<Authenticator> authenticator,
                std::unique_ptr<scheduler::CollectionBreaker> breaker,
                std::unique_ptr<scheduler::Drawer> drawer, const config::ServerConfig& config)
     : ingest_(std::move(ingest)),
+      spans_(std::move(spans)),
       reserve_(ingest_->directory().reserve_path()),
       snapshots_(ingest_->directory().path()),
       authenticator_(std::move(authenticator)),
@@ -141,6 +146,10 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (!ingest) {
     return propagate(ingest, "opening the data directory {}", config.data_dir);
   }
+  auto spans = store::open_span_sink((*ingest)->directory(), static_cast<uint64_t>(limits->traces_max_bytes));
+  if (!spans) {
+    return propagate(spans, "opening the data directory {}", config.data_dir);
+  }
   auto authenticator = open_authenticator(config, (*ingest)->directory());
   if (!authenticator) {
     return propagate(authenticator, "reading access rights");
@@ -156,7 +165,7 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (const auto warning = overhead_warning(config)) {
     log_warning("draw.max_overhead_percent: {}", *warning);
   }
-  std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*authenticator),
+  std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*spans), std::move(*authenticator),
                                             std::move(*breaker), std::move(*drawer), config));
   if (auto listening = server->listen(config, std::move(profile_worker)); !listening) {
     return propagate(listening);
@@ -209,6 +218,7 @@ Status Server::start_work(const config::ServerConfig& config, symbolizer::TableW
     return propagate(retained);
   }
   work_.start(kRetention, retention_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
+  work_.start(kSpans, spans_pass(*spans_, *retained));
   work_.start(kRollUp, roll_up_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
   work_.start(kCompaction, std::move(*compaction));
   work_.start(
@@ -245,7 +255,7 @@ Status Server::listen(const config::ServerConfig& config, symbolizer::TableWorke
   fleet_options.tls.client_ca = config.access_machine_ca;
   fleet_options.path_hints = {
       {"/api/", "this address is for daemons; users take that of server.listen (default port 7070)"}};
-  auto daemons = http::Listener::start(fleet_options, fleet_.routes());
+  auto daemons = http::Listener::start(fleet_options, fleet_routes(config));
   if (!daemons) {
     return propagate(daemons, "listening for daemons");
   }
@@ -264,6 +274,15 @@ Status Server::listen(const config::ServerConfig& config, symbolizer::TableWorke
   const std::lock_guard lock(mutex_);
   people_ = std::move(*people);
   return {};
+}
+
+std::vector<http::Route> Server::fleet_routes(const config::ServerConfig& config) {
+  TraceDoorOptions traces{.sample_one_in = static_cast<uint32_t>(config.traces_sample)};
+  traces.max_body_bytes = std::min(traces.max_body_bytes, static_cast<size_t>(config.max_profile_bytes));
+  traces.max_memory_bytes = memory_share(traces.max_memory_bytes, kPartOfTraces);
+  std::vector<http::Route> routes = fleet_.routes();
+  std::ranges::move(trace_routes(*spans_, traces), std::back_inserter(routes));
+  return routes;
 }
 
 std::vector<http::Route> Server::people_routes(const config::ServerConfig& config,

@@ -47,16 +47,18 @@ class Server {
   void stop();
 
  private:
-  Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Authenticator> authenticator,
-         std::unique_ptr<scheduler::CollectionBreaker> breaker, std::unique_ptr<scheduler::Drawer> drawer,
-         const config::ServerConfig& config);
+  Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<store::SpanSink> spans,
+         std::unique_ptr<Authenticator> authenticator, std::unique_ptr<scheduler::CollectionBreaker> breaker,
+         std::unique_ptr<scheduler::Drawer> drawer, const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config, symbolizer::TableWorker profile_worker);
   Status start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
+  std::vector<http::Route> fleet_routes(const config::ServerConfig& config);
   std::vector<http::Route> people_routes(const config::ServerConfig& config,
                                          symbolizer::TableWorker profile_worker);
   std::vector<ListenerHealth> listeners();
 
   const std::unique_ptr<store::Ingest> ingest_;
+  const std::unique_ptr<store::SpanSink> spans_;
   store::DiskReserve reserve_;
   query::SnapshotCache snapshots_;
   const std::unique_ptr<Authenticator> authenticator_;

@@ -43,6 +43,8 @@ Result<store::RetentionLimits> retention_limits(const config::ServerConfig& conf
                                 .full_max_age_ns = config.retention_full_max_age_ns,
                                 .full_max_bytes = config.retention_full_max_bytes,
                                 .symbols_max_bytes = config.retention_symbols_max_bytes,
+                                .traces_max_age_ns = config.retention_traces_max_age_ns,
+                                .traces_max_bytes = config.retention_traces_max_bytes,
                                 .min_free_bytes = config.retention_min_free_bytes,
                                 .max_upload_age_ns = config.retention_max_upload_age_ns}
       .on_disk_of(*disk_bytes);

@@ -1,5 +1,8 @@
 #include "store/store.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/time.h"
 #include "store/contents/local_source.h"
 #include "store/directory/data_directory.h"
@@ -18,9 +21,12 @@ std::unique_ptr<Symbols> symbols_of(Ingest& ingest) {
   return std::make_unique<LocalSymbols>(ingest);
 }
 
-Result<std::unique_ptr<SpanSink>> open_span_sink(const DataDirectory& directory) {
+Result<std::unique_ptr<SpanSink>> open_span_sink(const DataDirectory& directory, uint64_t max_bytes) {
+  constexpr uint64_t kMinSpanBlocks = 8;
+  SpanBlockLimits limits;
+  limits.max_bytes = std::min(limits.max_bytes, max_bytes / kMinSpanBlocks);
   const auto identity = read_identity(directory.path());
-  auto sink = identity ? LocalSpanSink::open(directory.spans_path(), identity->id, {}, wall_now_ns)
+  auto sink = identity ? LocalSpanSink::open(directory.spans_path(), identity->id, limits, wall_now_ns)
                        : propagate(identity);
   return sink ? Result<std::unique_ptr<SpanSink>>(std::move(*sink)) : propagate(sink, "opening the spans");
 }

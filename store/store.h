@@ -9,6 +9,7 @@
 // What is handed over is in store/model. A caller sees no database and opens no file of the store.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -29,8 +30,10 @@ std::unique_ptr<Source> open_source(const std::string& data_dir);
 // Of the directory that this process writes; `ingest` must outlive it.
 std::unique_ptr<Symbols> symbols_of(Ingest& ingest);
 
-// Of the directory that this process writes, with the bounds of docs/traces.md. One at a time.
-Result<std::unique_ptr<SpanSink>> open_span_sink(const DataDirectory& directory);
+// Of the directory that this process writes, with the bounds of docs/traces.md. One at a time. Blocks are as small as an eighth of
+// `max_bytes`, if given, so that what is dropped at once is not much of all.
+Result<std::unique_ptr<SpanSink>> open_span_sink(const DataDirectory& directory,
+                                                 uint64_t max_bytes = UINT64_MAX);
 
 // Of a data directory, beside the process that writes it, or in it.
 std::unique_ptr<SpanSource> open_span_source(const std::string& data_dir);

@@ -63,6 +63,16 @@ inline constexpr WorkKind kRollUp{.name = "rollup",
                                       "old rows stay full and take more room; free disk space, and check the "
                                       "files of the data directory"};
 
+// Spans that came one by one become segments, and old ones are dropped.
+inline constexpr WorkKind kSpans{
+    .name = "spans",
+    .what = "storing request traces",
+    .retry = std::chrono::seconds(10),
+    .tolerance = std::chrono::minutes(10),
+    .hint =
+        "spans take more room, and old ones stay; free disk space, and check the "
+        "files of the data directory"};
+
 // Machines are drawn. The drawer itself waits for a heartbeat after a failure.
 inline constexpr WorkKind kDraws{
     .name = "draws",
