@@ -232,10 +232,33 @@ Result<query::Table> diagnosed(const DiagnoseOptions& options, const TraceFiles&
                         options.form == query::TableForm::kText);
 }
 
+// What a store has of the window and the reference. Without a reference that is the hour before the window; without a window the last hour
+// is all of it.
+Result<TraceFiles> stored_traces(const DiagnoseOptions& options) {
+  constexpr int64_t kHourNs = int64_t{3600} * 1'000'000'000;
+  const auto window = parse_time_range(options.since, options.until, "");
+  const auto reference = parse_time_range(options.reference_since, options.reference_until, "reference-");
+  if (!window || !reference) {
+    return propagate(!window ? window : reference);
+  }
+  const bool has_reference = !options.reference_since.empty() || !options.reference_until.empty();
+  TimeRange read = *window;
+  if (has_reference) {
+    read = {std::min(window->from_ns, reference->from_ns), std::max(window->to_ns, reference->to_ns)};
+  } else {
+    const int64_t from_ns = options.since.empty() ? std::min(window->to_ns, wall_now_ns()) : window->from_ns;
+    read.from_ns = std::max(int64_t{0}, from_ns - kHourNs);
+  }
+  return read_stored_traces(options.data_dir, read);
+}
+
 }  // namespace
 
 Status run_diagnose(const DiagnoseOptions& options) {
-  const auto files = read_trace_files(options.traces);
+  if (const Status given = expect_traces_or_data(options.traces, options.data_dir); !given) {
+    return given;
+  }
+  const auto files = options.data_dir.empty() ? read_trace_files(options.traces) : stored_traces(options);
   if (!files) {
     return propagate(files);
   }

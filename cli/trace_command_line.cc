@@ -13,11 +13,10 @@ constexpr const char* kTraceFormats =
     "File or folder of request traces: OTLP (Protobuf, JSON), Zipkin v2, Jaeger JSON or CSV, plain or "
     "compressed; may be repeated";
 
-void add_trace_files(CLI::App& command, std::vector<std::string>& paths) {
-  command.add_option("--traces", paths, kTraceFormats)
-      ->allow_extra_args(false)
-      ->type_name("PATH")
-      ->required();
+// One of them, which expect_traces_or_data() asks for.
+void add_trace_files(CLI::App& command, std::vector<std::string>& paths, std::string& data_dir) {
+  command.add_option("--traces", paths, kTraceFormats)->allow_extra_args(false)->type_name("PATH");
+  command.add_option("--data", data_dir, "Data directory of a server that receives traces")->type_name("DIR");
 }
 
 void add_time(CLI::App& command, const std::string& flag, std::string& time, const std::string& help) {
@@ -27,12 +26,13 @@ void add_time(CLI::App& command, const std::string& flag, std::string& time, con
 void add_diagnose(CLI::App& app, DiagnoseOptions& options) {
   auto* command = app.add_subcommand(
       "diagnose", "Find the service, method and replica that makes requests slow, from their traces");
-  add_trace_files(*command, options.traces);
+  add_trace_files(*command, options.traces, options.data_dir);
   add_time(*command, "--since", options.since,
            "Start of the window to diagnose: RFC 3339, or 30m for half an hour ago (default: all)");
   add_time(*command, "--until", options.until, "End of the window");
   add_time(*command, "--reference-since", options.reference_since,
-           "Start of the requests to compare with (default: all outside of the window)");
+           "Start of the requests to compare with (default: all outside of the window; with --data the hour "
+           "before it)");
   add_time(*command, "--reference-until", options.reference_until, "End of the requests to compare with");
   command->add_option("--service", options.service, "Only findings of this service")->type_name("NAME");
   using By = DiagnoseOptions::By;
@@ -118,7 +118,7 @@ void add_trace(CLI::App& app, TraceShowOptions& options) {
   show->add_option("id", options.id, "Trace ID in hexadecimal; the first or last digits will do")
       ->type_name("ID")
       ->required();
-  add_trace_files(*show, options.traces);
+  add_trace_files(*show, options.traces, options.data_dir);
   show->add_flag("--json", options.is_json, "Print one JSON document");
   show->footer(
       R"(Children of another machine are shifted by the offset of its clock. The self time of a call to another service is what

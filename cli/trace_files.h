@@ -1,4 +1,4 @@
-// Request traces in files, as `plimsoll diagnose` and `plimsoll trace` read them.
+// Request traces in files and in stores, as `plimsoll diagnose` and `plimsoll trace` read them.
 #pragma once
 
 #include <cstdint>
@@ -32,5 +32,14 @@ Result<TimeRange> parse_time_range(const std::string& since, const std::string& 
 // Files, and the files of folders by name; "-" is standard input. Fails on the first that has no traces in it, or where none has spans.
 Result<TraceFiles> read_trace_files(const std::vector<std::string>& paths,
                                     const traces::SpanLimits& limits = {});
+
+// Of a data directory: the requests that began in that time. Reads spans of ten minutes around it, too, so that those are whole; 240 bytes
+// of memory a span.
+Result<TraceFiles> read_stored_traces(const std::string& data_dir, const TimeRange& began);
+// One request, whenever it was. kNotFound where the store has no span of it.
+Result<TraceFiles> read_stored_trace(const std::string& data_dir, const traces::TraceId& trace);
+
+// kInvalid unless there is one of the two.
+Status expect_traces_or_data(const std::vector<std::string>& traces, const std::string& data_dir);
 
 }  // namespace plimsoll::cli

@@ -111,10 +111,20 @@ std::string trace_json(const TraceFiles& files, const traces::Trace& trace) {
   return text + "]}\n";
 }
 
+Result<TraceFiles> stored_trace(const TraceShowOptions& options) {
+  const auto id = traces::parse_trace_id(options.id);
+  return id ? read_stored_trace(options.data_dir, *id)
+            : Result<TraceFiles>(
+                  with_field(fail(ErrorCode::kInvalid, "no trace ID in hexadecimal: {}", options.id), "id"));
+}
+
 }  // namespace
 
 Status run_trace_show(const TraceShowOptions& options) {
-  const auto files = read_trace_files(options.traces);
+  if (const Status given = expect_traces_or_data(options.traces, options.data_dir); !given) {
+    return given;
+  }
+  const auto files = options.data_dir.empty() ? read_trace_files(options.traces) : stored_trace(options);
   if (!files) {
     return propagate(files);
   }
