@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/claimed_time.h"
 #include "base/file.h"
@@ -14,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/import_report.h"
 #include "cli/symbol_tables.h"
+#include "cli/trace_import.h"
 #include "cli/views/terminal.h"
 #include "config/server_config.h"
 #include "formats/import_profile.h"
@@ -74,6 +76,7 @@ class Importer {
   Importer(store::Ingest& ingest, const ImportOptions& options, perf_data::RecordedImages::Folders folders,
            int64_t given_end_ns, ImportTable* document)
       : ingest_(ingest),
+        traces_(ingest.directory()),
         options_(options),
         folders_(std::move(folders)),
         given_end_ns_(given_end_ns),
@@ -81,6 +84,15 @@ class Importer {
 
   Status import(const formats::InputFile& input) {
     const std::string& path = input.name;
+    const auto spans =
+        is_recording(input) ? Result<std::optional<formats::SpansRead>>(std::nullopt) : traces_.import(input);
+    if (!spans) {
+      return propagate(spans, "importing {}", path);
+    }
+    if (spans->has_value()) {
+      report(path, **spans);
+      return {};
+    }
     auto content = is_recording(input) ? read_recording(input) : read_profile(input);
     if (!content) {
       return propagate(content, "importing {}", path);
@@ -116,6 +128,19 @@ class Importer {
   }
 
  private:
+  void report(const std::string& path, const formats::SpansRead& read) const {
+    if (read.rejected > 0) {
+      add_remark(path, fmt::format("{} spans skipped: {}", read.rejected, read.first_rejection));
+    }
+    const std::string line =
+        fmt::format("{}: {} spans of request traces ({})", path, read.taken, formats::name_of(read.format));
+    if (document_ != nullptr) {
+      document_->add_note(line);
+    } else {
+      fmt::print("{}\n", printable(line));
+    }
+  }
+
   formats::ImportLabels labels_of(const formats::InputFile& input) const {
     return {.machine = options_.machine,
             .job = options_.job,
@@ -230,6 +255,7 @@ class Importer {
   }
 
   store::Ingest& ingest_;
+  TraceImport traces_;
   const ImportOptions& options_;
   const perf_data::RecordedImages::Folders folders_;
   const int64_t given_end_ns_;

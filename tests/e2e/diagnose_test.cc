@@ -125,5 +125,33 @@ TEST_F(Diagnose, ShowsOneTraceAsATree) {
   EXPECT_THAT(none.err, HasSubstr("no such trace: abc"));
 }
 
+// The same answers as from the file, however often it is imported.
+TEST_F(Diagnose, ReadsTracesThatWereImported) {
+  for (int time = 0; time < 2; ++time) {
+    const Finished imported = run({"plimsoll", "import", "--data", folder_ / "data", folder_ / "traces.csv"});
+    ASSERT_EQ(imported.status, 0) << imported.err;
+    EXPECT_THAT(imported.out, HasSubstr("spans of request traces (CSV)"));
+  }
+  const std::string id = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const Finished from_file = run({"plimsoll", "trace", "show", id, "--traces", folder_ / "traces.csv"});
+  const Finished from_store = run({"plimsoll", "trace", "show", id, "--data", folder_ / "data"});
+  ASSERT_EQ(from_store.status, 0) << from_store.err;
+  EXPECT_EQ(from_store.out, from_file.out);
+  const Finished found = run({"plimsoll", "diagnose", "--data", folder_ / "data", "--json", "--since",
+                              "2026-11-21T07:10:00Z", "--until", "2026-11-21T07:13:00Z"});
+  ASSERT_EQ(found.status, 0) << found.err;
+  const Json rows = Json::parse(found.out)["rows"];
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows[0]["service"], "db");
+  EXPECT_EQ(rows[0]["replica"], "db-0");
+  const Finished none = run({"plimsoll", "trace", "show", "abc", "--data", folder_ / "data"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.err, HasSubstr("no such trace"));
+  const Finished nothing = run({"plimsoll", "diagnose", "--data", folder_ / "data", "--since",
+                                "2026-11-20T07:10:00Z", "--until", "2026-11-20T07:13:00Z"});
+  EXPECT_EQ(nothing.status, 1);
+  EXPECT_THAT(nothing.err, HasSubstr("no request in"));
+}
+
 }  // namespace
 }  // namespace plimsoll::testing
