@@ -22,7 +22,7 @@ using store::LocalSpanSource;
 
 constexpr int64_t kSpanTestNow = int64_t{1'700'000'000} * 1'000'000'000;
 // More than adding a batch has, with the segment and the block that may come of it.
-constexpr uint64_t kSpanSteps = 90;
+constexpr uint64_t kSpanSteps = 60;
 // Exit status of a process that was told that its batch is stored.
 constexpr int kAdded = 10;
 
