@@ -78,7 +78,8 @@ void add_import(CLI::App& app, ImportOptions& options) {
   command
       ->add_option("files", options.files,
                    "Raw profiles (plimsolld --once, --scrape), perf.data, pprof, or heap, growth and "
-                   "contention profiles as text; plain, compressed (gzip, xz, zstd, bzip2) or in a tar "
+                   "contention profiles as text, and request traces (OTLP, Zipkin, Jaeger, CSV); plain, "
+                   "compressed (gzip, xz, zstd, bzip2) or in a tar "
                    "archive. None: only look for better symbols")
       ->type_name("FILE");
   command->footer(

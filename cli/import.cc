@@ -85,12 +85,12 @@ class Importer {
   Status import(const formats::InputFile& input) {
     const std::string& path = input.name;
     const auto spans =
-        is_recording(input) ? Result<std::optional<formats::SpansRead>>(std::nullopt) : traces_.import(input);
+        is_recording(input) ? Result<formats::SpansRead>(formats::SpansRead()) : traces_.import(input);
     if (!spans) {
       return propagate(spans, "importing {}", path);
     }
-    if (spans->has_value()) {
-      report(path, **spans);
+    if (spans->taken > 0) {
+      report(path, *spans);
       return {};
     }
     auto content = is_recording(input) ? read_recording(input) : read_profile(input);

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "base/result.h"
 #include "formats/traces/read_spans.h"
@@ -18,9 +16,9 @@ class TraceImport {
  public:
   explicit TraceImport(const store::DataDirectory& directory) : directory_(directory) {}
 
-  // Stores the spans of a file; a file that was imported before changes nothing. Nothing for a file that has none, or cannot be read as
+  // Stores the spans of a file; a file that was imported before changes nothing. None are taken from a file that cannot be read as
   // traces. Fails where they cannot be stored.
-  Result<std::optional<formats::SpansRead>> import(const formats::InputFile& input);
+  Result<formats::SpansRead> import(const formats::InputFile& input);
 
  private:
   const store::DataDirectory& directory_;

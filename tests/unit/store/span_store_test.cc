@@ -28,7 +28,7 @@ using ::testing::IsEmpty;
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kNow = int64_t{1'700'000'000} * kSecondNs;
-const std::string kDirectoryId = "0123456789abcdef";
+constexpr const char* kDirectoryId = "0123456789abcdef";
 
 class SpanStoreTest : public ::testing::Test {
  protected:
