@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "store/blocks/block_folder.h"
 #include "store/care/copy_file.h"
+#include "store/care/span_copy.h"
 #include "store/catalogue/catalogue.h"
 #include "store/catalogue/segment_table.h"
 #include "store/directory/data_directory.h"
@@ -89,6 +90,10 @@ class Copier {
       }
     }
     copied = copied ? copy_symbol_tables() : copied;
+    if (copied) {
+      start("spans");
+      copied = copy_spans(from_, to_, [&](uint64_t bytes) { add_bytes(bytes); });
+    }
     // The list is that of before: what a server has made meanwhile is not in the copy.
     copied = copied && identity->is_there() ? write_identity(to_, *identity) : copied;
     const auto format = copied ? read_file(from_ + "/FORMAT", 64) : propagate(copied);

@@ -11,6 +11,9 @@
 #include "base/lock_file.h"
 #include "query/views/top.h"
 #include "store/care/backup.h"
+#include "store/spans/local_span_sink.h"
+#include "store/store.h"
+#include "tests/span_fixture.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/care_fixture.h"
 #include "tests/unit/store/segment_fixture.h"
@@ -98,6 +101,25 @@ TEST_F(CareBackupTest, OfADirectoryAtRestHasAllOfIt) {
   fill_care_directory(path_, 8, 9, 3);
   expect_whole(restored_);
   EXPECT_EQ(answers(restored_), answers(path_));
+}
+
+TEST_F(CareBackupTest, HasTheSpansOfRequestTraces) {
+  using plimsoll::testing::answer_of;
+  const std::string data = folder_ / "traced";
+  plimsoll::testing::RandomSpans random(1);
+  const auto ingest = *Ingest::open(data);
+  const auto sink = LocalSpanSink::open(ingest->directory().spans_path(), read_identity(data)->id,
+                                        {.max_bytes = 100'000, .max_recent = 20}, wall_now_ns);
+  ASSERT_TRUE(sink) << sink.error().text();
+  for (int batch = 0; batch < 30; ++batch) {
+    ASSERT_TRUE((*sink)->add(plimsoll::testing::span_set_of(random.next(1 + random.below(40))), 1));
+  }
+  const std::string copy = folder_ / "copy-of-traced";
+  const auto made = back_up(data, copy);
+  ASSERT_TRUE(made) << made.error().text();
+  const auto expected = answer_of(*open_span_source(data));
+  EXPECT_FALSE(expected.empty());
+  EXPECT_EQ(answer_of(*open_span_source(copy)), expected);
 }
 
 TEST_F(CareBackupTest, OfADirectoryThatIsBeingWrittenHasTheProfilesOfOneMoment) {

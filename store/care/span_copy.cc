@@ -1,0 +1,77 @@
+#include "store/care/span_copy.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "store/care/copy_file.h"
+#include "store/directory/data_directory.h"
+#include "store/spans/span_catalogue.h"
+
+namespace plimsoll::store {
+namespace {
+
+using CountBytes = std::function<void(uint64_t bytes)>;
+
+// As of the moment of the transaction. Files of a block stay as long as it does.
+Status copy_span_block(const BlockFolder& block, const std::string& to, const CountBytes& copied) {
+  std::error_code error;
+  std::filesystem::create_directories(to + "/segments", error);
+  if (error) {
+    return fail_errno(error.value(), "creating {}", to);
+  }
+  auto catalogue = SpanCatalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
+  if (!catalogue) {
+    return propagate(catalogue);
+  }
+  std::vector<SpanSegmentEntry> segments;
+  {
+    const auto transaction = sqlite::Transaction::begin_read(catalogue->database());
+    auto visible = transaction ? catalogue->segments() : propagate(transaction);
+    const Status done =
+        visible ? catalogue->database().copy_to(to + "/catalogue.db", copied) : propagate(visible);
+    if (!done) {
+      return done;
+    }
+    segments = std::move(*visible);
+  }
+  for (const SpanSegmentEntry& segment : segments) {
+    const std::string path = block.segments_path() + "/" + segment.file;
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const Status done = file.valid() ? copy_file(file, path, to + "/segments/" + segment.file, copied)
+                                     : fail_errno(errno, "opening {}", path);
+    if (!done) {
+      return done;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status copy_spans(const std::string& from, const std::string& to, const CountBytes& copied) {
+  const auto blocks = list_span_blocks(spans_path_of(from));
+  if (!blocks) {
+    return propagate(blocks);
+  }
+  for (const BlockFolder& block : *blocks) {
+    const Status done = copy_span_block(block, spans_path_of(to) + "/" + block.name(), copied);
+    std::error_code error;
+    if (!std::filesystem::exists(block.path, error) && !error) {
+      // The oldest are dropped first: those before it are gone too, and blocks have no gaps.
+      std::filesystem::remove_all(spans_path_of(to), error);
+      continue;
+    }
+    if (!done) {
+      return propagate(done, "copying {}", block.path);
+    }
+  }
+  return {};
+}
+
+}  // namespace plimsoll::store
