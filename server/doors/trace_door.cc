@@ -57,12 +57,12 @@ void put_varint(uint64_t value, std::string& out) {
 std::string protobuf_answer(const formats::SpansRead& read) {
   std::string answer;
   if (read.rejected != 0) {
-    std::string partial = "\x08";
+    std::string partial(1, '\x08');
     put_varint(read.rejected, partial);
     partial += '\x12';
     put_varint(read.first_rejection.size(), partial);
     partial += read.first_rejection;
-    answer = "\x0a";
+    answer += '\x0a';
     put_varint(partial.size(), answer);
     answer += partial;
   }

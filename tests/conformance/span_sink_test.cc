@@ -10,9 +10,9 @@
 
 #include "store/spans/local_span_sink.h"
 #include "store/spans/local_span_source.h"
-#include "tests/span_fixture.h"
 #include "tests/store/file_layer.h"
 #include "tests/temporary_directory.h"
+#include "tests/traces/span_fixture.h"
 
 namespace plimsoll::testing {
 namespace {

@@ -8,8 +8,8 @@
 #include "http/client.h"
 #include "server/server.h"
 #include "store/store.h"
-#include "tests/span_fixture.h"
 #include "tests/temporary_directory.h"
+#include "tests/traces/span_fixture.h"
 
 namespace plimsoll::testing {
 namespace {

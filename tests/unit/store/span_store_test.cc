@@ -13,8 +13,8 @@
 #include "store/spans/local_span_sink.h"
 #include "store/spans/local_span_source.h"
 #include "store/store.h"
-#include "tests/span_fixture.h"
 #include "tests/temporary_directory.h"
+#include "tests/traces/span_fixture.h"
 
 namespace plimsoll::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "formats/gzip.h"
-#include "tests/span_fixture.h"
+#include "tests/traces/span_fixture.h"
 #include "traces/model/sampling.h"
 
 namespace plimsoll::testing {
