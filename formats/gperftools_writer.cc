@@ -34,20 +34,29 @@ uint64_t GperftoolsWriter::address(std::string_view name) {
       addresses_.try_emplace(std::string(name), kFirstAddress + kAddressStep * names_.size());
   if (is_new) {
     names_.emplace_back(name);
+    bytes_ += name.size();
   }
   return entry->second;
 }
 
-void GperftoolsWriter::add_sample(std::span<const std::string_view> names, uint64_t count) {
+Status GperftoolsWriter::add_sample(std::span<const std::string_view> names, uint64_t count) {
   if (names.empty() || count == 0) {
-    return;
+    return {};
   }
   names = names.first(std::min(names.size(), kDeepest));
+  bytes_ += (names.size() + 2) * sizeof(uint64_t);
+  if (bytes_ > max_bytes_) {
+    return with_hint(
+        fail(ErrorCode::kTooLarge, "the gperftools profile has over {} bytes", max_bytes_),
+        "select less, with a filter (where) or a shorter time (since, until), or write pprof's format, "
+        "which is far smaller");
+  }
   words_.push_back(count);
   words_.push_back(names.size());
   for (const std::string_view name : names) {
     words_.push_back(address(name));
   }
+  return {};
 }
 
 std::string GperftoolsWriter::finish(std::string_view binary) {

@@ -1,8 +1,7 @@
 #include "formats/pprof_writer.h"
 
 #include <algorithm>
-
-#include "formats/gzip.h"
+#include <utility>
 
 namespace plimsoll::formats {
 namespace {
@@ -11,7 +10,8 @@ constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kLowBits = uint64_t{1} << 32;
 // Readers take addresses for signed numbers in places.
 constexpr uint64_t kHighestAddress = INT64_MAX;
-constexpr size_t kMaxMessageBytes = size_t{1} << 30;
+// Locations of samples, or lines of locations, that are compressed together: half a MiB of them.
+constexpr size_t kPartSize = size_t{64} << 10;
 
 }  // namespace
 
@@ -59,19 +59,14 @@ uint64_t PprofWriter::function(const PprofLine& line) {
 }
 
 uint64_t PprofWriter::add_location(uint64_t mapping, uint64_t address, std::span<const PprofLine> lines) {
-  pprof::Location& location = *profile_.add_location();
-  location.set_id(static_cast<uint64_t>(profile_.location_size()));
-  location.set_mapping_id(mapping);
-  location.set_address(address);
+  locations_.push_back({mapping, address, lines_.size()});
   for (const PprofLine& line : lines) {
-    pprof::Line& added = *location.add_line();
-    added.set_function_id(function(line));
-    added.set_line(line.line);
+    lines_.push_back({function(line), line.line});
   }
   if (mapping != 0) {
     note_location(extents_[mapping - 1], address, lines);
   }
-  return location.id();
+  return locations_.size();
 }
 
 void PprofWriter::note_location(Extent& extent, uint64_t address, std::span<const PprofLine> lines) {
@@ -83,9 +78,9 @@ void PprofWriter::note_location(Extent& extent, uint64_t address, std::span<cons
   extent.has_lines &= all([](const PprofLine& line) { return line.line != 0; });
 }
 
-void PprofWriter::add_sample(std::span<const uint64_t> locations, std::span<const int64_t> values,
-                             std::span<const std::pair<std::string_view, std::string_view>> labels) {
-  pprof::Sample& sample = *profile_.add_sample();
+Status PprofWriter::add_sample(std::span<const uint64_t> locations, std::span<const int64_t> values,
+                               std::span<const std::pair<std::string_view, std::string_view>> labels) {
+  pprof::Sample& sample = *part_.add_sample();
   sample.mutable_location_id()->Add(locations.begin(), locations.end());
   sample.mutable_value()->Add(values.begin(), values.end());
   for (const auto& [key, value] : labels) {
@@ -93,6 +88,28 @@ void PprofWriter::add_sample(std::span<const uint64_t> locations, std::span<cons
     label.set_key(text(key));
     label.set_str(text(value));
   }
+  part_size_ += 1 + locations.size();
+  return part_size_ < kPartSize ? Status() : write_part();
+}
+
+// Messages one behind the other are one message, whose repeated fields are those of all.
+Status PprofWriter::write(const pprof::Profile& part) {
+  const uint64_t bytes = compressed_.content_bytes() + part.ByteSizeLong();
+  if (bytes > max_bytes_) {
+    return with_hint(fail(ErrorCode::kTooLarge, "the pprof profile has over {} bytes", max_bytes_),
+                     "select less: with a filter (where), or a shorter time (since, until)");
+  }
+  encoded_.clear();
+  part.AppendToString(&encoded_);
+  return compressed_.append(as_bytes(encoded_));
+}
+
+// The messages within it are kept for those of the next.
+Status PprofWriter::write_part() {
+  auto written = write(part_);
+  part_.Clear();
+  part_size_ = 0;
+  return written;
 }
 
 void PprofWriter::add_comment(std::string_view comment) {
@@ -140,28 +157,51 @@ void PprofWriter::lay_out() {
     is_placed[i] = true;
     next = (limit + kLowBits - 1) / kLowBits * kLowBits;
   }
-  for (pprof::Location& location : *profile_.mutable_location()) {
-    if (location.mapping_id() != 0 && is_placed[location.mapping_id() - 1]) {
-      location.set_address(location.address() + shifts[location.mapping_id() - 1]);
+  for (Location& location : locations_) {
+    if (location.mapping != 0 && is_placed[location.mapping - 1]) {
+      location.address += shifts[location.mapping - 1];
     } else {
-      location.set_mapping_id(0);
+      location.mapping = 0;
     }
   }
 }
 
-pprof::Profile PprofWriter::finish() {
-  text("");
-  lay_out();
-  return std::move(profile_);
+Status PprofWriter::write_locations() {
+  for (size_t i = 0; i < locations_.size(); ++i) {
+    pprof::Location& location = *part_.add_location();
+    location.set_id(i + 1);
+    location.set_mapping_id(locations_[i].mapping);
+    location.set_address(locations_[i].address);
+    const size_t end = i + 1 < locations_.size() ? locations_[i + 1].first_line : lines_.size();
+    for (size_t line = locations_[i].first_line; line < end; ++line) {
+      pprof::Line& added = *location.add_line();
+      added.set_function_id(lines_[line].function);
+      added.set_line(lines_[line].line);
+    }
+    part_size_ += 1 + (end - locations_[i].first_line);
+    if (part_size_ >= kPartSize) {
+      if (auto written = write_part(); !written) {
+        return written;
+      }
+    }
+  }
+  return write_part();
 }
 
-Result<std::string> encode_pprof(const pprof::Profile& profile) {
-  if (profile.ByteSizeLong() > kMaxMessageBytes) {
-    return with_hint(fail(ErrorCode::kTooLarge, "the pprof profile has {} bytes, over {}",
-                          profile.ByteSizeLong(), kMaxMessageBytes),
-                     "select less: with a filter (where), or a shorter time (since, until)");
+Result<std::string> PprofWriter::finish() {
+  text("");
+  lay_out();
+  auto written = write_part();
+  if (written) {
+    written = write_locations();
   }
-  return gzip(as_bytes(profile.SerializeAsString()));
+  if (written) {
+    written = write(profile_);
+  }
+  if (!written) {
+    return propagate(written);
+  }
+  return compressed_.finish();
 }
 
 }  // namespace plimsoll::formats

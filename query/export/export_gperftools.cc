@@ -1,11 +1,16 @@
 #include <cmath>
 
+#include "base/process_memory.h"
+#include "base/stop_scope.h"
 #include "formats/gperftools_writer.h"
 #include "query/export/samples.h"
 #include "query/snapshot/dimension.h"
 
 namespace plimsoll::query {
 namespace {
+
+// What google-pprof, which holds a profile in hashes of Perl, reads in minutes.
+constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 
 // Leaf first, each inlined frame before the one that it was inlined into.
 std::vector<std::string> names_of(const ExportSamples& samples, const Snapshot& snapshot, uint32_t stack) {
@@ -33,15 +38,23 @@ Result<std::string> export_gperftools(const ExportRequest& request, const Snapsh
         fail(ErrorCode::kInvalid, "a gperftools profile has one event, not {}", request.events.size()),
         "event");
   }
-  const auto samples = read_samples(request, snapshot);
+  // The format has no place for what else tells samples apart.
+  const auto samples = read_samples(request, SampleKeys::kStack, snapshot);
   if (!samples) {
     return propagate(samples);
   }
-  formats::GperftoolsWriter writer;
+  formats::GperftoolsWriter writer(memory_share(kMaxBytes, 32));
   for (const SampleValue& sample : samples->values) {
     const auto names = names_of(*samples, snapshot, sample.key.stack);
     const std::vector<std::string_view> views(names.begin(), names.end());
-    writer.add_sample(views, static_cast<uint64_t>(std::max(0LL, std::llround(sample.value))));
+    const auto count = static_cast<uint64_t>(std::max(0LL, std::llround(sample.value)));
+    auto done = check_stop();
+    if (done) {
+      done = writer.add_sample(views, count);
+    }
+    if (!done) {
+      return propagate(done);
+    }
   }
   return writer.finish(
       fmt::format("plimsoll {}", snapshot.dictionaries.events[samples->events.front()].name));

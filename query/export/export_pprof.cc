@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "base/stop_scope.h"
 #include "formats/pprof_writer.h"
 #include "query/export/samples.h"
 #include "query/snapshot/dimension.h"
@@ -29,9 +30,13 @@ class PprofExport {
     add_header();
     add_main_binary();
     for (size_t first = 0; first < samples_.values.size();) {
-      first = add_sample(first);
+      const auto next = add_sample(first);
+      if (!next) {
+        return propagate(next);
+      }
+      first = *next;
     }
-    return formats::encode_pprof(writer_.finish());
+    return writer_.finish();
   }
 
  private:
@@ -146,7 +151,10 @@ class PprofExport {
   }
 
   // The values of one key, which stand side by side; gives where the next key begins.
-  size_t add_sample(size_t first) {
+  Result<size_t> add_sample(size_t first) {
+    if (auto stop = check_stop(); !stop) {
+      return propagate(stop);
+    }
     const SampleKey& key = samples_.values[first].key;
     std::vector<int64_t> values(samples_.events.size());
     size_t next = first;
@@ -179,7 +187,9 @@ class PprofExport {
             labels.emplace_back(name, text);
           }
         });
-    writer_.add_sample(locations, values, labels);
+    if (auto added = writer_.add_sample(locations, values, labels); !added) {
+      return propagate(added);
+    }
     return next;
   }
 
@@ -196,7 +206,7 @@ class PprofExport {
 }  // namespace
 
 Result<std::string> export_pprof(const ExportRequest& request, const Snapshot& snapshot) {
-  const auto samples = read_samples(request, snapshot);
+  const auto samples = read_samples(request, SampleKeys::kAll, snapshot);
   if (!samples) {
     return propagate(samples);
   }

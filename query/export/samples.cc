@@ -4,13 +4,18 @@
 #include <map>
 #include <numeric>
 
+#include "base/process_memory.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/snapshot/dimension.h"
 
 namespace plimsoll::query {
 namespace {
 
-constexpr size_t kMaxSamples = 5'000'000;
+size_t max_samples() {
+  constexpr uint64_t kMaxSamples = 5'000'000;
+  constexpr uint64_t kSampleBytes = 100;
+  return memory_share(kMaxSamples * kSampleBytes, 16) / kSampleBytes;
+}
 
 // Numbers dictionary entries by a value of theirs, from 1.
 template <typename Value, typename ValueOf>
@@ -27,6 +32,25 @@ std::vector<uint32_t> number_entries(size_t entries, std::vector<Value>& values,
   return group;
 }
 
+using Numbers = std::vector<uint32_t>;
+
+// By dictionary ID: machines and programs are numbered as they stand in `samples`.
+store::ByColumn<Numbers> number_keys(const Snapshot& snapshot, ExportSamples& samples) {
+  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  store::ByColumn<Numbers> group;
+  group[Column::kOrigin] = number_entries(dictionaries.origins.size(), samples.machines, [&](uint32_t id) {
+    return dictionaries.machines[dictionaries.origins[id].machine].machine_id;
+  });
+  group[Column::kWorkload] = number_entries(
+      dictionaries.workloads.size(), samples.programs,
+      [&](uint32_t id) { return std::pair(dictionaries.workloads[id].job, dictionaries.workloads[id].app); });
+  for (const Column column : {Column::kThread, Column::kLabels}) {
+    group[column].resize(entries_of(snapshot, column));
+    std::iota(group[column].begin(), group[column].end(), 0U);
+  }
+  return group;
+}
+
 }  // namespace
 
 std::span<const store::StackNode> stacks_of(const ExportSamples& samples, const Snapshot& snapshot) {
@@ -38,23 +62,10 @@ bool is_shown(const ExportSamples& samples, FramePlace place) {
   return samples.hidden == nullptr || !samples.hidden->is_hidden(place);
 }
 
-Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot& snapshot) {
-  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+Result<ExportSamples> read_samples(const ExportRequest& request, SampleKeys keys, const Snapshot& snapshot) {
   ExportSamples samples;
   samples.hidden = hidden_frames(request.selection, snapshot);
-  const auto machine_group = number_entries(dictionaries.origins.size(), samples.machines, [&](uint32_t id) {
-    return dictionaries.machines[dictionaries.origins[id].machine].machine_id;
-  });
-  const auto program_group = number_entries(
-      dictionaries.workloads.size(), samples.programs,
-      [&](uint32_t id) { return std::pair(dictionaries.workloads[id].job, dictionaries.workloads[id].app); });
-  store::ByColumn<std::vector<uint32_t>> group;
-  group[Column::kOrigin] = machine_group;
-  group[Column::kWorkload] = program_group;
-  for (const Column column : {Column::kThread, Column::kLabels}) {
-    group[column].resize(entries_of(snapshot, column));
-    std::iota(group[column].begin(), group[column].end(), 0U);
-  }
+  const auto group = keys == SampleKeys::kAll ? number_keys(snapshot, samples) : store::ByColumn<Numbers>();
   Selection selection = request.selection;
   const size_t events = std::max<size_t>(1, request.events.size());
   for (uint32_t i = 0; i < events; ++i) {
@@ -65,7 +76,7 @@ Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot&
     }
     resolved->request.group = group;
     resolved->request.by_stack = true;
-    resolved->request.max_sums = (kMaxSamples - samples.values.size()) * resolved->request.measures.size();
+    resolved->request.max_sums = (max_samples() - samples.values.size()) * resolved->request.measures.size();
     const auto cells = snapshot.rows->aggregate(resolved->request);
     if (!cells) {
       return propagate(cells);

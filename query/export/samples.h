@@ -47,7 +47,11 @@ struct ExportSamples {
 std::span<const store::StackNode> stacks_of(const ExportSamples& samples, const Snapshot& snapshot);
 bool is_shown(const ExportSamples& samples, FramePlace place);
 
-// kTooLarge past 5 million (event, machine, program, thread, stack); one takes about 100 bytes.
-Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot& snapshot);
+// What tells samples apart, beside their stack.
+enum class SampleKeys : uint8_t { kStack, kAll };
+
+// kTooLarge past 5 million samples for each (event, key), or as many as fit into a sixteenth of the memory that this process may have: one takes
+// about 100 bytes.
+Result<ExportSamples> read_samples(const ExportRequest& request, SampleKeys keys, const Snapshot& snapshot);
 
 }  // namespace plimsoll::query

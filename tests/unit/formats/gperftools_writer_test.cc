@@ -10,6 +10,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
+constexpr uint64_t kMaxBytes = 1 << 20;
+
 struct Written {
   std::string symbols;          // up to the binary part
   std::vector<uint64_t> words;  // of the binary part
@@ -26,9 +28,9 @@ Written write(GperftoolsWriter& writer) {
 }
 
 TEST(GperftoolsWriter, GivesEachNameAnAddress) {
-  GperftoolsWriter writer;
-  writer.add_sample(std::vector<std::string_view>{"lex", "parse", "main"}, 12);
-  writer.add_sample(std::vector<std::string_view>{"parse", "main"}, 3);
+  GperftoolsWriter writer(kMaxBytes);
+  ASSERT_TRUE(writer.add_sample(std::vector<std::string_view>{"lex", "parse", "main"}, 12));
+  ASSERT_TRUE(writer.add_sample(std::vector<std::string_view>{"parse", "main"}, 3));
   const Written written = write(writer);
   EXPECT_EQ(written.symbols,
             "--- symbol\n"
@@ -44,23 +46,33 @@ TEST(GperftoolsWriter, GivesEachNameAnAddress) {
 }
 
 TEST(GperftoolsWriter, NamesCannotBreakTheSymbolTable) {
-  GperftoolsWriter writer;
-  writer.add_sample(std::vector<std::string_view>{"operator--", "a\nb", "c---d"}, 1);
+  GperftoolsWriter writer(kMaxBytes);
+  ASSERT_TRUE(writer.add_sample(std::vector<std::string_view>{"operator--", "a\nb", "c---d"}, 1));
   EXPECT_THAT(write(writer).symbols, ::testing::HasSubstr("00 operator- -\n0x0000000000010010 a b\n"
                                                           "0x0000000000010020 c- - -d\n"));
 }
 
 TEST(GperftoolsWriter, LeavesOutWhatTheReaderTakesForTheEnd) {
-  GperftoolsWriter writer;
-  writer.add_sample({}, 5);
-  writer.add_sample(std::vector<std::string_view>{"f"}, 0);
+  GperftoolsWriter writer(kMaxBytes);
+  ASSERT_TRUE(writer.add_sample({}, 5));
+  ASSERT_TRUE(writer.add_sample(std::vector<std::string_view>{"f"}, 0));
   EXPECT_THAT(write(writer).words, ElementsAre(0, 3, 0, 1, 0, 0, 1, 0));
 }
 
 TEST(GperftoolsWriter, CutsStacksThatTheReaderRefuses) {
-  GperftoolsWriter writer;
-  writer.add_sample(std::vector<std::string_view>(70'000, "f"), 1);
+  GperftoolsWriter writer(kMaxBytes);
+  ASSERT_TRUE(writer.add_sample(std::vector<std::string_view>(70'000, "f"), 1));
   EXPECT_EQ(write(writer).words[6], 65'536);
+}
+
+TEST(GperftoolsWriter, RefusesMoreBytesThanItMayWrite) {
+  GperftoolsWriter writer(100);
+  const std::vector<std::string_view> stack{"lex", "parse", "main"};
+  ASSERT_TRUE(writer.add_sample(stack, 1));
+  ASSERT_TRUE(writer.add_sample(stack, 1));
+  const Status third = writer.add_sample(stack, 1);
+  ASSERT_FALSE(third);
+  EXPECT_THAT(third.error().text(), ::testing::HasSubstr("the gperftools profile has over 100 bytes"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <random>
 
@@ -65,6 +66,14 @@ std::string first_problem(const pprof::Profile& profile) {
 
 constexpr int64_t kOneValue[] = {1};
 
+pprof::Profile finished(PprofWriter& writer) {
+  const auto encoded = writer.finish();
+  EXPECT_TRUE(encoded) << encoded.error().text();
+  pprof::Profile profile;
+  EXPECT_TRUE(encoded && profile.ParseFromString(testing::gunzip(*encoded)));
+  return profile;
+}
+
 TEST(PprofWriter, ClonesOfOneNameAreFunctionsOfTheirOwn) {
   PprofWriter writer;
   writer.add_sample_type("cycles", "count");
@@ -74,7 +83,7 @@ TEST(PprofWriter, ClonesOfOneNameAreFunctionsOfTheirOwn) {
                                      {"main", "a.cc", 9, "main"},
                                      {"run", "a.cc", 9}};
   writer.add_location(writer.add_mapping({"/usr/bin/app", "abcd"}), 0x1234, lines);
-  const pprof::Profile profile = writer.finish();
+  const pprof::Profile profile = finished(writer);
   std::vector<std::string> functions;
   for (const pprof::Function& function : profile.function()) {
     functions.push_back(profile.string_table(static_cast<int>(function.name())) + " = " +
@@ -90,9 +99,9 @@ TEST(PprofWriter, InternsTextsAndFunctions) {
   const std::vector<PprofLine> inlined{{"inner", "a.h", 3}, {"outer", "a.cc", 7}};
   const uint64_t leaf = writer.add_location(mapping, 0x1234, inlined);
   const uint64_t caller = writer.add_location(mapping, 0x1300, std::vector<PprofLine>{{"outer", "a.cc", 9}});
-  writer.add_sample(std::vector{leaf, caller}, kOneValue,
-                    std::vector<std::pair<std::string_view, std::string_view>>{{"app", "app"}});
-  const pprof::Profile profile = writer.finish();
+  const std::vector<std::pair<std::string_view, std::string_view>> labels{{"app", "app"}};
+  ASSERT_TRUE(writer.add_sample(std::vector{leaf, caller}, kOneValue, labels));
+  const pprof::Profile profile = finished(writer);
   EXPECT_EQ(first_problem(profile), "");
   EXPECT_THAT(profile.string_table(), ElementsAre("", "cycles", "count", "/usr/bin/app", "abcd", "inner",
                                                   "a.h", "outer", "a.cc", "app"));
@@ -110,7 +119,7 @@ TEST(PprofWriter, GivesEachMappingItsOwnRangeAndKeepsLowAddressBits) {
   writer.add_location(first, 0x40ffff, {});
   writer.add_location(second, 0x401234, {});
   writer.add_location(0, 0x99, {});
-  const pprof::Profile profile = writer.finish();
+  const pprof::Profile profile = finished(writer);
   EXPECT_EQ(first_problem(profile), "");
   EXPECT_EQ(profile.mapping(0).memory_start(), 0x100401000);
   EXPECT_EQ(profile.mapping(0).memory_limit(), 0x100410000);
@@ -130,7 +139,7 @@ TEST(PprofWriter, SaysOnlyWhatAllLocationsOfAMappingHave) {
     for (const auto& lines : locations) {
       writer.add_location(mapping, 0x1000, lines);
     }
-    const pprof::Profile profile = writer.finish();
+    const pprof::Profile profile = finished(writer);
     const auto& added = profile.mapping(0);
     return fmt::format("{:d}{:d}{:d}{:d}", added.has_functions(), added.has_filenames(),
                        added.has_line_numbers(), added.has_inline_frames());
@@ -148,7 +157,7 @@ TEST(PprofWriter, AddressesThatSpanTooMuchStayWithoutAMapping) {
   writer.add_location(damaged, 0, {});
   writer.add_location(damaged, UINT64_MAX, {});
   writer.add_location(sound, 0x1000, {});
-  const pprof::Profile profile = writer.finish();
+  const pprof::Profile profile = finished(writer);
   EXPECT_EQ(profile.location(1).mapping_id(), 0);
   EXPECT_EQ(profile.location(1).address(), UINT64_MAX);
   EXPECT_EQ(profile.location(2).mapping_id(), sound);
@@ -176,9 +185,9 @@ TEST(PprofWriter, EveryReferenceHoldsInRandomProfiles) {
     }
     for (int i = 0; i < 20; ++i) {
       const std::vector stack{locations[random() % 30], locations[random() % 30]};
-      writer.add_sample(stack, kOneValue, {});
+      ASSERT_TRUE(writer.add_sample(stack, kOneValue, {}));
     }
-    const pprof::Profile profile = writer.finish();
+    const pprof::Profile profile = finished(writer);
     ASSERT_EQ(first_problem(profile), "") << "seed " << seed;
   }
 }
@@ -186,14 +195,46 @@ TEST(PprofWriter, EveryReferenceHoldsInRandomProfiles) {
 TEST(PprofWriter, EncodesAsGzipWithoutATime) {
   PprofWriter writer;
   writer.add_sample_type("cycles", "count");
-  const pprof::Profile profile = writer.finish();
-  const auto encoded = encode_pprof(profile);
+  const auto encoded = writer.finish();
   ASSERT_TRUE(encoded) << encoded.error().text();
   EXPECT_EQ(encoded->substr(0, 2), "\x1f\x8b");
   EXPECT_EQ(encoded->substr(4, 4), std::string(4, '\0')) << "the time in gzip's header";
-  pprof::Profile read_back;
-  ASSERT_TRUE(read_back.ParseFromString(testing::gunzip(*encoded)));
-  EXPECT_EQ(read_back.SerializeAsString(), profile.SerializeAsString());
+}
+
+// As messages they take 600 bytes each: 60 MB.
+TEST(PprofWriter, KeepsSamplesCompressed) {
+  constexpr int kSamples = 100'000;
+  PprofWriter writer;
+  writer.add_sample_type("cycles", "count");
+  std::vector<uint64_t> stack;
+  const uint64_t mapping = writer.add_mapping({"/usr/bin/app", "abcd"});
+  for (uint64_t i = 0; i < 40; ++i) {
+    stack.push_back(writer.add_location(mapping, 0x1000 + 16 * i, std::vector<PprofLine>{{"f", "f.cc", 3}}));
+  }
+  const std::vector<std::pair<std::string_view, std::string_view>> labels{{"app", "app"}, {"job", "job"}};
+  const struct mallinfo2 before = ::mallinfo2();
+  for (int i = 0; i < kSamples; ++i) {
+    ASSERT_TRUE(writer.add_sample(stack, kOneValue, labels));
+  }
+  const struct mallinfo2 after = ::mallinfo2();
+  EXPECT_LT(after.uordblks + after.hblkhd, before.uordblks + before.hblkhd + (size_t{8} << 20));
+  const pprof::Profile profile = finished(writer);
+  EXPECT_EQ(first_problem(profile), "");
+  EXPECT_EQ(profile.sample_size(), kSamples);
+  EXPECT_EQ(profile.location_size(), 40);
+}
+
+// A location takes a byte in the message.
+TEST(PprofWriter, RefusesMoreBytesThanItMayWrite) {
+  PprofWriter writer(1 << 20);
+  writer.add_sample_type("cycles", "count");
+  const std::vector<uint64_t> stack(100'000, writer.add_location(0, 0x1000, {}));
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(writer.add_sample(stack, kOneValue, {}));
+  }
+  const Status eleventh = writer.add_sample(stack, kOneValue, {});
+  ASSERT_FALSE(eleventh);
+  EXPECT_THAT(eleventh.error().text(), ::testing::HasSubstr("the pprof profile has over 1048576 bytes"));
 }
 
 }  // namespace

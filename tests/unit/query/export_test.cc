@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <random>
 
@@ -14,6 +15,7 @@
 namespace plimsoll::query {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 pprof::Profile export_of(const Fleet& fleet, const Parameters& parameters = {}) {
@@ -225,6 +227,22 @@ TEST(ExportPprof, AgreesWithTop) {
     }
     EXPECT_EQ(sums, expected) << "seed " << seed;
   }
+}
+
+// The format has no place for what else tells samples apart.
+TEST(ExportGperftools, StacksOfAllMachinesAndThreadsAreOne) {
+  Fleet fleet;
+  fleet.add({.machine = "m1", .stacks = "main;a 4\nthread=io main;a 2\n"});
+  fleet.add({.seed = 2, .machine = "m2", .stacks = "main;a 5\n"});
+  const auto written = export_gperftools(*parse_export({}, 0), **Snapshot::load(fleet.path()));
+  ASSERT_TRUE(written) << written.error().text();
+  const std::string mark = "--- profile\n";
+  std::vector<uint64_t> words((written->size() - written->find(mark) - mark.size()) / sizeof(uint64_t));
+  std::memcpy(words.data(), written->data() + written->find(mark) + mark.size(),
+              words.size() * sizeof(uint64_t));
+  EXPECT_THAT(words, ElementsAre(0, 3, 0, 1, 0,            // header
+                                 11, 2, 0x10000, 0x10010,  // count, depth, leaf first
+                                 0, 1, 0));
 }
 
 TEST(ExportGperftools, HoldsOneEvent) {
