@@ -37,6 +37,9 @@ Grouping::Grouping(std::span<const Dimension> by, std::shared_ptr<const HiddenFr
     }
     frames_ = snapshot.frame_keys->of(snapshot, names, hidden_);
   }
+  if (groups_by_stack() && labels_ == nullptr) {
+    named_stacks_ = std::make_unique<NamedStacks>(snapshot_, hidden_);
+  }
 }
 
 bool Grouping::groups_by(DimensionSource source) const {
@@ -89,16 +92,21 @@ uint32_t Grouping::stack_number(uint32_t stack) {
   const std::lock_guard lock(mutex_);
   const auto [entry, is_new] = stack_numbers_.try_emplace(stack, 0);
   if (is_new) {
-    const auto [text, is_new_text] =
-        number_of_text_.try_emplace(labels_ == nullptr ? stack_value(snapshot_, stack, hidden_.get())
-                                                       : labels_->texts[labels_->label_of_stack[stack]],
-                                    static_cast<uint32_t>(stack_texts_.size()));
-    if (is_new_text) {
-      stack_texts_.push_back(text->first);
-    }
-    entry->second = text->second;
+    entry->second = new_stack_number(stack);
   }
   return entry->second;
+}
+
+uint32_t Grouping::new_stack_number(uint32_t stack) {
+  if (named_stacks_ != nullptr) {
+    return named_stacks_->number_of(stack);
+  }
+  const auto [text, is_new] = number_of_text_.try_emplace(labels_->texts[labels_->label_of_stack[stack]],
+                                                          static_cast<uint32_t>(label_texts_.size()));
+  if (is_new) {
+    label_texts_.push_back(text->first);
+  }
+  return text->second;
 }
 
 void Grouping::make_ready() const {
@@ -115,12 +123,13 @@ std::vector<TableColumn> Grouping::columns() const {
   return columns;
 }
 
-const std::string& Grouping::text(const RowKey& key, size_t column) const {
+std::string Grouping::text(const RowKey& key, size_t column) const {
   switch (by_[column].source) {
     case DimensionSource::kFrame:
       return frames_->text(key.frame, place_[column]);
     case DimensionSource::kStack:
-      return stack_texts_[key.group[Column::kStack]];
+      return named_stacks_ != nullptr ? named_stacks_->text(key.group[Column::kStack])
+                                      : label_texts_[key.group[Column::kStack]];
     default:
       break;
   }
@@ -142,10 +151,30 @@ void Grouping::add_texts(const RowKey& key, std::vector<Value>& row) const {
   }
 }
 
+std::strong_ordering Grouping::order(const RowKey& a, const RowKey& b, size_t column) const {
+  switch (by_[column].source) {
+    case DimensionSource::kFrame:
+      return frames_->text(a.frame, place_[column]) <=> frames_->text(b.frame, place_[column]);
+    case DimensionSource::kStack:
+      if (named_stacks_ == nullptr) {
+        return label_texts_[a.group[Column::kStack]] <=> label_texts_[b.group[Column::kStack]];
+      }
+      if (stack_ranks_.empty()) {
+        stack_ranks_ = named_stacks_->ranks();
+      }
+      return stack_ranks_[a.group[Column::kStack]] <=> stack_ranks_[b.group[Column::kStack]];
+    default:
+      break;
+  }
+  const Column of_rows = column_of(by_[column].source);
+  return entries_[of_rows].text(a.group[of_rows], place_[column]) <=>
+         entries_[of_rows].text(b.group[of_rows], place_[column]);
+}
+
 bool Grouping::less(const RowKey& a, const RowKey& b) const {
   for (size_t column = 0; column < by_.size(); ++column) {
-    if (const auto order = text(a, column) <=> text(b, column); order != 0) {
-      return order < 0;
+    if (const auto in_column = order(a, b, column); in_column != 0) {
+      return in_column < 0;
     }
   }
   return false;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "query/rows/named_stacks.h"
 #include "query/rows/neighbours.h"
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/frame_keys.h"
@@ -64,7 +65,7 @@ class Grouping {
   std::vector<std::string> texts(const RowKey& key) const;
   // Appends them to a row, a cell for each.
   void add_texts(const RowKey& key, std::vector<Value>& row) const;
-  // The order of the texts.
+  // The order of the texts; of whole stacks, that of their names from the root on. Once all stacks have their numbers.
   bool less(const RowKey& a, const RowKey& b) const;
 
  private:
@@ -80,7 +81,9 @@ class Grouping {
 
   std::vector<const Dimension*> dimensions_of(Column column) const;
   Entries number_entries(Column column, std::vector<uint32_t>& group) const;
-  const std::string& text(const RowKey& key, size_t column) const;
+  std::string text(const RowKey& key, size_t column) const;
+  std::strong_ordering order(const RowKey& a, const RowKey& b, size_t column) const;
+  uint32_t new_stack_number(uint32_t stack);
 
   std::span<const Dimension> by_;
   const std::shared_ptr<const HiddenFrames> hidden_;
@@ -92,8 +95,10 @@ class Grouping {
   std::mutex mutex_;
   // Protected by mutex_ while stacks are numbered.
   std::map<uint32_t, uint32_t> stack_numbers_;
-  std::map<std::string, uint32_t> number_of_text_;  // of whole stacks
-  std::vector<std::string> stack_texts_;
+  std::unique_ptr<NamedStacks> named_stacks_;  // without labels, where there is a dimension of whole stacks
+  std::map<std::string, uint32_t> number_of_text_;  // of labels
+  std::vector<std::string> label_texts_;
+  mutable std::vector<uint32_t> stack_ranks_;  // made when they are first asked for
 };
 
 }  // namespace plimsoll::query

@@ -133,9 +133,9 @@ TEST(Symbolized, LocationsHaveTheNamesThatStandBeforeTheProfile) {
 }
 
 TEST(Symbolized, WhatOurOwnWriterWritesIsRead) {
-  GperftoolsWriter writer;
-  writer.add_sample(std::vector<std::string_view>{"parse", "main"}, 7);
-  writer.add_sample(std::vector<std::string_view>{"main"}, 2);
+  GperftoolsWriter writer(1 << 20);
+  ASSERT_TRUE(writer.add_sample(std::vector<std::string_view>{"parse", "main"}, 7));
+  ASSERT_TRUE(writer.add_sample(std::vector<std::string_view>{"main"}, 2));
   const std::string file = writer.finish("server");
   const auto profile = read_profile(as_bytes(file));
   ASSERT_TRUE(profile) << profile.error().text();
