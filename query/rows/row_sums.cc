@@ -8,7 +8,7 @@
 
 #include "base/run_both.h"
 #include "base/stop_scope.h"
-#include "query/selection/selection.h"
+#include "query/selection/empty_selection.h"
 
 namespace plimsoll::query {
 namespace {
@@ -206,6 +206,20 @@ Result<SummedSelection> sum_selection(store::AggregateRequest request, size_t ev
     summed.rows = sum_rows(*cells, events, grouping, snapshot);
   }
   return summed;
+}
+
+Result<SummedRows> sum_event(const Selection& selection, ResolvedSelection& resolved, Grouping& grouping,
+                             const Snapshot& snapshot, SymbolCoverage& symbols) {
+  auto summed = sum_selection(resolved.request, 1, 0, grouping, snapshot, symbols);
+  if (!summed) {
+    return propagate(summed);
+  }
+  symbols.describe(resolved.coverage);
+  if (resolved.coverage.samples == 0) {
+    return with_hint(fail(ErrorCode::kNotFound, "the selection has no samples"),
+                     why_empty(selection, snapshot));
+  }
+  return std::move(summed->rows);
 }
 
 SummedRows first_rows(const SummedRows& rows, std::vector<uint32_t> places, size_t count,

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "query/rows/grouping.h"
 #include "query/rows/symbol_coverage.h"
+#include "query/selection/selection.h"
 #include "query/snapshot/snapshot.h"
 #include "store/model/aggregation.h"
 
@@ -62,6 +63,11 @@ struct SummedSelection {
 Result<SummedSelection> sum_selection(store::AggregateRequest request, size_t events,
                                       uint32_t event_of_symbols, Grouping& grouping, const Snapshot& snapshot,
                                       SymbolCoverage& symbols);
+
+// The rows of one event, that of `resolved`, whose coverage then says what has no symbols. kNotFound with the reason where the
+// selection has no samples. Costs as much.
+Result<SummedRows> sum_event(const Selection& selection, ResolvedSelection& resolved, Grouping& grouping,
+                             const Snapshot& snapshot, SymbolCoverage& symbols);
 
 // The first `count` of the rows at `places`, in the order that `before` gives any two places.
 SummedRows first_rows(const SummedRows& rows, std::vector<uint32_t> places, size_t count,

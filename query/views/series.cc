@@ -13,7 +13,6 @@
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
-#include "query/selection/empty_selection.h"
 #include "query/selection/selected_events.h"
 #include "statistics/linearization.h"
 
@@ -78,25 +77,19 @@ class SeriesQuery {
   // Leaves the rows to show, in their order.
   Status sum() {
     SymbolCoverage symbols(snapshot_);
-    auto summed = sum_selection(resolved_.request, 1, 0, grouping_, snapshot_, symbols);
-    if (!summed) {
-      return propagate(summed);
+    const auto rows = sum_event(request_.selection, resolved_, grouping_, snapshot_, symbols);
+    if (!rows) {
+      return propagate(rows);
     }
-    symbols.describe(resolved_.coverage);
-    if (resolved_.coverage.samples == 0) {
-      return with_hint(fail(ErrorCode::kNotFound, "the selection has no samples"),
-                       why_empty(request_.selection, snapshot_));
-    }
-    const SummedRows& rows = summed->rows;
-    std::vector<uint32_t> places(rows.size());
+    std::vector<uint32_t> places(rows->size());
     std::iota(places.begin(), places.end(), 0);
-    rows_ = first_rows(rows, std::move(places), request_.limit, [&](uint32_t a, uint32_t b) {
-      const RowValues& x = rows.of(a);
-      const RowValues& y = rows.of(b);
+    rows_ = first_rows(*rows, std::move(places), request_.limit, [&](uint32_t a, uint32_t b) {
+      const RowValues& x = rows->of(a);
+      const RowValues& y = rows->of(b);
       if (x.self != y.self) {
         return x.self > y.self;
       }
-      return x.total != y.total ? x.total > y.total : grouping_.less(rows.keys[a], rows.keys[b]);
+      return x.total != y.total ? x.total > y.total : grouping_.less(rows->keys[a], rows->keys[b]);
     });
     return {};
   }

@@ -14,7 +14,6 @@
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
-#include "query/selection/empty_selection.h"
 #include "statistics/jackknife.h"
 #include "statistics/stability/comparison.h"
 #include "statistics/stability/entropy.h"
@@ -69,24 +68,18 @@ class StabilityQuery {
  private:
   // Leaves the largest rows.
   Status sum() {
-    auto summed = sum_selection(resolved_.request, 1, 0, grouping_, snapshot_, symbols_);
-    if (!summed) {
-      return propagate(summed);
+    const auto rows = sum_event(request_.selection, resolved_, grouping_, snapshot_, symbols_);
+    if (!rows) {
+      return propagate(rows);
     }
-    symbols_.describe(resolved_.coverage);
-    if (resolved_.coverage.samples == 0) {
-      return with_hint(fail(ErrorCode::kNotFound, "the selection has no samples"),
-                       why_empty(request_.selection, snapshot_));
-    }
-    const SummedRows& rows = summed->rows;
-    std::vector<uint32_t> places(rows.size());
+    std::vector<uint32_t> places(rows->size());
     std::iota(places.begin(), places.end(), 0);
-    std::erase_if(places, [&](uint32_t place) { return rows.of(place).self == 0; });
+    std::erase_if(places, [&](uint32_t place) { return rows->of(place).self == 0; });
     rows_with_samples_ = places.size();
-    rows_ = first_rows(rows, std::move(places), kLargestRows, [&](uint32_t a, uint32_t b) {
-      const double x = rows.of(a).self;
-      const double y = rows.of(b).self;
-      return x != y ? x > y : grouping_.less(rows.keys[a], rows.keys[b]);
+    rows_ = first_rows(*rows, std::move(places), kLargestRows, [&](uint32_t a, uint32_t b) {
+      const double x = rows->of(a).self;
+      const double y = rows->of(b).self;
+      return x != y ? x > y : grouping_.less(rows->keys[a], rows->keys[b]);
     });
     return {};
   }
