@@ -12,9 +12,12 @@ namespace {
 // The kernel gives a thread of nice 10 a tenth of what it gives one of nice 0 (sched_prio_to_weight: 110 of 1024), where both
 // want a processor; where there is none beside it, all of it.
 constexpr int kBackgroundNice = 10;
+// A third: of what there is to do with all processors busy, the server's own work, of which there is one thread for each kind, gets a share. Else
+// profiles would be accepted faster than rows are made of them, and many long questions would keep all from what they ask about.
+constexpr int kLongNice = 5;
 
 WorkPool::Options options_of(const PoolOptions& options, const RouteTable& routes, Threads kind,
-                             unsigned threads, int nice = 0) {
+                             unsigned threads, int nice) {
   return {.threads = routes.has_any_for(kind) ? threads : 0,
           .nice = nice,
           .places = options.max_requests,
@@ -25,8 +28,8 @@ WorkPool::Options options_of(const PoolOptions& options, const RouteTable& route
 
 RequestPools::RequestPools(const PoolOptions& options, const RouteTable& routes)
     : serves_callers_in_turn_(options.serves_callers_in_turn),
-      control_(options_of(options, routes, Threads::kControl, options.control_threads)),
-      long_(options_of(options, routes, Threads::kLong, options.long_threads)),
+      control_(options_of(options, routes, Threads::kControl, options.control_threads, 0)),
+      long_(options_of(options, routes, Threads::kLong, options.long_threads, kLongNice)),
       background_(
           options_of(options, routes, Threads::kBackground, options.background_threads, kBackgroundNice)) {
   if (routes.has_any_for(Threads::kControl)) {

@@ -16,8 +16,8 @@ namespace plimsoll::http {
 enum class Threads {
   kConnections,  // those that serve connections: for what takes milliseconds, without a look at a disk
   // Pools (PoolOptions), so that none delays the requests of another:
-  kControl,     // for orders, and what operators look at meanwhile
-  kLong,        // for what may take seconds
+  kControl,  // for orders, and what operators look at meanwhile
+  kLong,  // for what may take seconds; orders, and what the server does by itself, have more of the processors
   kBackground,  // for what may take all the time there is; the other kinds go before it
 };
 

@@ -1,7 +1,10 @@
 // Long requests and questions: places and threads by caller, and questions that end with their client.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <latch>
@@ -38,6 +41,19 @@ TEST(Http, AnswersShortRequestsWhileLongOnesAreHandled) {
   release.count_down();
   EXPECT_EQ(first.get()->body, "a");
   EXPECT_EQ(second.get()->body, "b");
+}
+
+TEST(Http, LongRequestsLeaveProcessorsToOthers) {
+  const auto own_nice = [](const Request&) {
+    return text_response(std::to_string(::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()))));
+  };
+  Route order = route("GET", "/order", own_nice);
+  order.threads = Threads::kControl;
+  const auto listener = started({long_route("GET", "/long", own_nice, 0), std::move(order)}, {});
+  const int nice_of_process = ::getpriority(PRIO_PROCESS, 0);
+  EXPECT_EQ(client_of(*listener).send("GET", "/long")->body,
+            std::to_string(std::min(19, nice_of_process + 5)));
+  EXPECT_EQ(client_of(*listener).send("GET", "/order")->body, std::to_string(nice_of_process));
 }
 
 TEST(Http, RefusesMoreLongRequestsThanMayWait) {
