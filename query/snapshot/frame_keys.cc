@@ -5,14 +5,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/process_memory.h"
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/snapshot.h"
 
 namespace plimsoll::query {
 namespace {
 
-// Each takes about 30 bytes for each frame of each stack node.
-constexpr size_t kMaxKept = 6;
+// So many, or those that an eighth of the memory has room for where that is less: each takes about 30 bytes for each frame of each stack node.
+size_t max_kept(const Snapshot& snapshot) {
+  constexpr uint64_t kMaxKept = 6;
+  constexpr uint64_t kBytesOfNode = 30;
+  static const uint64_t max_bytes = memory_share(uint64_t{64} << 30, 8);
+  const uint64_t bytes_of_one = kBytesOfNode * std::max<uint64_t>(1, snapshot.dictionaries.stacks.size());
+  return std::clamp<uint64_t>(max_bytes / bytes_of_one, 1, kMaxKept);
+}
 
 }  // namespace
 
@@ -133,12 +140,13 @@ std::shared_ptr<const FrameKeys> FrameKeysCache::of(const Snapshot& snapshot,
                                                     const std::vector<std::string_view>& dimensions,
                                                     const std::shared_ptr<const HiddenFrames>& hidden) {
   const std::lock_guard lock(mutex_);
-  if (made_.size() > kMaxKept) {
-    made_.clear();  // whoever uses them keeps them
-    made_before_.clear();
-  }
   const std::string name =
       fmt::format("{} {}", fmt::join(dimensions, ","), hidden == nullptr ? "" : hidden->text());
+  if (!made_.contains(name) && made_.size() >= max_kept(snapshot)) {
+    // Questions that use them keep them.
+    made_.clear();
+    made_before_.clear();
+  }
   auto& keys = made_[name];
   if (keys == nullptr) {
     const auto before = hidden == nullptr ? made_before_.find(name) : made_before_.end();

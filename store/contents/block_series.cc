@@ -18,7 +18,7 @@ uint64_t next_lineage() {
 
 }  // namespace
 
-BlockSeries::BlockSeries(const Readers& blocks) {
+BlockSeries::BlockSeries(const Readers& blocks, uint64_t max_bytes) : max_bytes_(max_bytes) {
   last_.lineage = next_lineage();
   extend_to(blocks);
 }
@@ -61,6 +61,9 @@ Result<bool> BlockSeries::has_changed() {
 }
 
 Result<Contents> BlockSeries::newest(const BlockFacts& facts, const BeforeOpening& before_opening) {
+  if (too_large_) {
+    return std::unexpected(*too_large_);
+  }
   const auto has_changed = this->has_changed();
   if (!has_changed) {
     return propagate(has_changed);
@@ -172,6 +175,9 @@ Status BlockSeries::read_union(const BeforeOpening& before_opening) {
     if (!added) {
       return added;
     }
+    if (auto fits = check_memory(i + 1); !fits) {
+      return fits;
+    }
     named = *contents;
   }
   if (named.entries != nullptr) {
@@ -186,6 +192,27 @@ Status BlockSeries::read_union(const BeforeOpening& before_opening) {
 Status BlockSeries::add_entries(Member& member, const BlockContents& contents) {
   const Status added = union_.dictionaries.add(contents.entries->dictionaries, member.in_dictionaries);
   return added ? added : propagate(added, "reading block {}", member.reader->folder().number);
+}
+
+uint64_t BlockSeries::memory_bytes() const {
+  uint64_t bytes = union_.dictionaries.stack_bytes();
+  for (const Member& member : members_) {
+    bytes += member.in_dictionaries.translation[Column::kStack].size() * sizeof(uint32_t);
+  }
+  return bytes;
+}
+
+Status BlockSeries::check_memory(size_t blocks_read) {
+  if (memory_bytes() <= max_bytes_) {
+    return {};
+  }
+  too_large_ =
+      with_hint(fail(ErrorCode::kTooLarge,
+                     "the stacks of {} of the {} blocks take {} bytes of memory, over the limit of {}",
+                     blocks_read, members_.size(), memory_bytes(), max_bytes_),
+                "ask about a shorter time (since, until), or give the process more memory")
+          .error();
+  return std::unexpected(*too_large_);
 }
 
 // Its entries have been added.

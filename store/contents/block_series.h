@@ -31,8 +31,8 @@ class BlockSeries {
  public:
   using Readers = std::vector<std::shared_ptr<BlockReader>>;
 
-  // At least one block, in order.
-  explicit BlockSeries(const Readers& blocks);
+  // At least one block, in order. What a union of them takes is bounded by `max_bytes` and the entries of one block.
+  BlockSeries(const Readers& blocks, uint64_t max_bytes);
 
   // Whether these are the blocks, or those before further ones.
   bool begins(const Readers& blocks) const;
@@ -40,8 +40,12 @@ class BlockSeries {
   void extend_to(const Readers& blocks);
   size_t blocks() const { return members_.size(); }
 
-  // The last ones where nothing has changed.
+  // The last ones where nothing has changed. kTooLarge where a union of the blocks would take more than it may, from then on: it would take
+  // seconds to find out again.
   Result<Contents> newest(const BlockFacts& facts, const BeforeOpening& before_opening = {});
+
+  // Of the union; 0 where there is none.
+  uint64_t memory_bytes() const;
 
   // Of the contents that come next, unless something is read again from its beginning.
   uint64_t lineage() const { return last_.lineage; }
@@ -71,12 +75,15 @@ class BlockSeries {
   Result<BlockContents> read(Member& member, const BeforeOpening& before_opening) const;
   Status read_union(const BeforeOpening& before_opening);
   Status add_entries(Member& member, const BlockContents& contents);
+  Status check_memory(size_t blocks_read);
   void add_names(size_t block, const BlockContents& contents);
   void take_rows();
   // Begins another lineage.
   void forget();
 
+  const uint64_t max_bytes_;
   std::vector<Member> members_;
+  std::optional<Error> too_large_;
   Union union_;
   bool is_renamed_ = false;  // the only block
   Contents last_;            // without rows: none yet

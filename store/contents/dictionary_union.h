@@ -50,6 +50,8 @@ class DictionaryUnion {
   Status add(const Dictionaries& block, Member& member);
 
   const Dictionaries& entries() const { return index_.entries(); }
+  // Of stacks, which are nearly all that there is; without those of the members.
+  uint64_t stack_bytes() const { return index_.stack_bytes(); }
 
  private:
   void add_origins(const Dictionaries& block, Member& member);

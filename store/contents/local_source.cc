@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "base/process_memory.h"
+
 namespace plimsoll::store {
 namespace {
 
@@ -17,6 +19,11 @@ int64_t distance_within_draw_ns(const BlockState& state) {
 }
 
 }  // namespace
+
+uint64_t LocalSource::default_max_bytes() {
+  static const uint64_t bytes = memory_share(uint64_t{64} << 30, 5);
+  return bytes;
+}
 
 Result<Contents> LocalSource::newest(const TimeSpans& times, const BeforeOpening& before_opening) {
   while (true) {
@@ -38,7 +45,7 @@ Result<Contents> LocalSource::newest_of_blocks(const TimeSpans& times, const Bef
     }
     Series& series = *chosen->series;
     const std::lock_guard lock(series.mutex);
-    const LineageUpdate update(series);
+    const SeriesUpdate update(series);
     // Unless another question has extended it to more blocks meanwhile.
     if (series.contents.begins(chosen->blocks)) {
       series.contents.extend_to(chosen->blocks);
@@ -165,10 +172,20 @@ std::shared_ptr<LocalSource::Series> LocalSource::series_of(const BlockSeries::R
     series_.splice(series_.begin(), series_, best);
     series_.front()->blocks = blocks;
   } else {
-    series_.push_front(std::make_shared<Series>(blocks));
-    series_.resize(std::min(series_.size(), kMaxSeries));
+    series_.push_front(std::make_shared<Series>(blocks, max_bytes_));
   }
+  forget_old_series();
   return series_.front();
+}
+
+// The one in front, which a question waits for, stays.
+void LocalSource::forget_old_series() {
+  series_.resize(std::min(series_.size(), kMaxSeries));
+  uint64_t bytes = 0;
+  for (auto series = series_.begin(); series != series_.end();) {
+    bytes += (*series)->memory_bytes;
+    series = series != series_.begin() && bytes > max_bytes_ ? series_.erase(series) : std::next(series);
+  }
 }
 
 }  // namespace plimsoll::store

@@ -23,7 +23,12 @@ namespace plimsoll::store {
 // Questions about the same blocks wait for each other while something new is read.
 class LocalSource : public Source {
  public:
-  explicit LocalSource(std::string data_dir) : data_dir_(std::move(data_dir)) {}
+  // A fifth of the memory that this process may have, and 64 GiB at most.
+  static uint64_t default_max_bytes();
+
+  // `max_bytes` is for what several blocks have in common, of those that were asked for last; kTooLarge where a question needs more.
+  explicit LocalSource(std::string data_dir, uint64_t max_bytes = default_max_bytes())
+      : data_dir_(std::move(data_dir)), max_bytes_(max_bytes) {}
 
   Result<Contents> newest(const TimeSpans& times) override { return newest(times, {}); }
   Result<Contents> newest(const TimeSpans& times, const BeforeOpening& before_opening);
@@ -33,19 +38,23 @@ class LocalSource : public Source {
 
  private:
   struct Series {
-    explicit Series(const BlockSeries::Readers& of) : blocks(of), contents(of) {}
+    Series(const BlockSeries::Readers& of, uint64_t max_bytes) : blocks(of), contents(of, max_bytes) {}
     BlockSeries::Readers blocks;  // protected by the source's mutex; that it will have
     std::mutex mutex;
     BlockSeries contents;  // protected by mutex
     std::atomic<uint64_t> lineage{contents.lineage()};
+    std::atomic<uint64_t> memory_bytes{0};
   };
-  // Of a series that is locked: what it tells of its lineage is so again at the end, whatever was thrown.
-  class LineageUpdate {
+  // Of a series that is locked: what it tells of itself is so again at the end, whatever was thrown.
+  class SeriesUpdate {
    public:
-    explicit LineageUpdate(Series& series) : series_(series) {}
-    LineageUpdate(const LineageUpdate&) = delete;
-    LineageUpdate& operator=(const LineageUpdate&) = delete;
-    ~LineageUpdate() { series_.lineage = series_.contents.lineage(); }
+    explicit SeriesUpdate(Series& series) : series_(series) {}
+    SeriesUpdate(const SeriesUpdate&) = delete;
+    SeriesUpdate& operator=(const SeriesUpdate&) = delete;
+    ~SeriesUpdate() {
+      series_.lineage = series_.contents.lineage();
+      series_.memory_bytes = series_.contents.memory_bytes();
+    }
 
    private:
     Series& series_;
@@ -63,8 +72,10 @@ class LocalSource : public Source {
   Result<Chosen> choose(const TimeSpans& times, std::vector<BlockFolder>& listed);
   Status open_blocks();
   std::shared_ptr<Series> series_of(const BlockSeries::Readers& blocks);
+  void forget_old_series();
 
   const std::string data_dir_;
+  const uint64_t max_bytes_;
   mutable std::mutex mutex_;
   std::unique_ptr<const DataDirectory> directory_;          // protected by mutex_; none: not opened yet
   std::map<int64_t, std::shared_ptr<BlockReader>> blocks_;  // likewise; by number

@@ -65,6 +65,9 @@ class DictionaryIndex {
   // The ID of a node that is known; 0 where it is new.
   uint32_t find(StackNode node) const { return stacks_.find(node); }
 
+  // Of stacks, which are nearly all that there is.
+  uint64_t stack_bytes() const { return stacks_.memory_bytes() + entries_.stacks.size() * sizeof(StackNode); }
+
   // What to prefetch for a look-up that follows (KeyIndex::place_of). Not of locations with names.
   const void* place_of(const LocationEntry& entry) const {
     return locations_.place_of({entry.address, entry.owner, entry.kind});

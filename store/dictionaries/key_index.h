@@ -27,6 +27,8 @@ class KeyIndex {
     return slots_.empty() ? nullptr : &slots_[key.hash() >> shift_];
   }
 
+  uint64_t memory_bytes() const { return slots_.size() * sizeof(Slot); }
+
   // `key` is one that find() did not find. Where there is no memory for it, nothing changes.
   void add(const Key& key, uint32_t id) {
     if ((used_ + 1) * 2 > slots_.size()) {

@@ -286,6 +286,26 @@ TEST(Blocks, AreFollowedAsTheyAreSealed) {
   EXPECT_EQ(fleet.ingest().blocks()->size(), 4);
 }
 
+TEST(Blocks, ThatWouldTakeTooMuchMemoryTogetherAreRefused) {
+  Fleet fleet({.max_profiles = 1});
+  for (const ProfileSpec& spec : three_hours()) {
+    fleet.add(spec);
+  }
+  // One block has no union, and no limit.
+  store::LocalSource source(fleet.path(), 1);
+  const store::TimeSpans last_hour{{kProfileStartNs + 2 * kHourNs, INT64_MAX}};
+  EXPECT_TRUE(source.newest(last_hour));
+  const auto first = source.newest(store::all_times());
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().code, ErrorCode::kTooLarge);
+  EXPECT_THAT(first.error().text(), HasSubstr("the stacks of 1 of the 3 blocks take "));
+  const auto second = source.newest(store::all_times());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().text(), first.error().text());
+  EXPECT_TRUE(source.newest(last_hour));
+  EXPECT_TRUE(store::LocalSource(fleet.path()).newest(store::all_times()));
+}
+
 TEST(Blocks, OneThatIsMissingIsNamed) {
   Fleet fleet({.max_profiles = 1});
   for (const ProfileSpec& spec : three_hours()) {
