@@ -285,7 +285,7 @@ soak_hostile_day() {
   local log=$LOG_DIR/soak-hostile-day.log seed
   seed=$(date +%s)
   if ! PLIMSOLL_TEST_SOAK_SECONDS=$((hostile_minutes * 60)) PLIMSOLL_TEST_MAX_HEALTHZ_MS=1000 PLIMSOLL_TEST_FUZZ_SEED=$seed \
-    timeout $((hostile_minutes * 60 + 600)) build/bin/hostile_day_test --gtest_filter='*' >"$log" 2>&1; then
+    timeout $((hostile_minutes * 60 + 1800)) build/bin/hostile_day_test --gtest_filter='*' >"$log" 2>&1; then
     note "hostile_day_test failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(grep '^hostile day: ' "$log" || true)"
     die "hostile_day_test failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
   fi

@@ -178,6 +178,19 @@ Stored stored_in(const std::string& data_dir) {
   return stored;
 }
 
+int64_t pending_in(const std::string& data_dir) {
+  sqlite::Database archive = open_database(data_dir + "/archive.db");
+  int64_t pending = count(archive, "ledger");
+  for (const auto& block : std::filesystem::directory_iterator(data_dir + "/blocks")) {
+    // Those that are being made or dropped have other names.
+    if (block.path().extension().empty()) {
+      sqlite::Database catalogue = open_database(block.path() / "catalogue.db");
+      pending -= count(catalogue, "origin") + count(catalogue, "unbuildable");
+    }
+  }
+  return pending;
+}
+
 std::vector<wire::RawProfile> archived_in(const std::string& data_dir) {
   sqlite::Database archive = open_database(data_dir + "/archive.db");
   std::vector<wire::RawProfile> profiles;

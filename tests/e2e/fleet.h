@@ -67,7 +67,10 @@ struct Stored {
   std::vector<std::string> invisible_files;  // in the folder of segments, but not in the catalogue
   std::vector<std::string> damage;           // what SQLite says of either database; empty: all is well
 };
+// Reads all of it.
 Stored stored_in(const std::string& data_dir);
+// Accepted, and neither rows yet nor set aside: a look at a few counts, which is no load for the server.
+int64_t pending_in(const std::string& data_dir);
 // The profiles themselves, in the order of their acceptance.
 std::vector<wire::RawProfile> archived_in(const std::string& data_dir);
 
