@@ -21,8 +21,10 @@ using store::LocalSpanSink;
 using store::LocalSpanSource;
 
 constexpr int64_t kSpanTestNow = int64_t{1'700'000'000} * 1'000'000'000;
-// More than adding a batch has, with the segment and the block that may come of it.
-constexpr uint64_t kSpanSteps = 60;
+// Batches differ in what becomes of them (a row, a segment, a block): after so many in a row that ended before the step at which they were
+// to fail, there is no such step.
+constexpr int kBeyondTheEnd = 8;
+constexpr uint64_t kMaxSpanSteps = 2000;
 // Exit status of a process that was told that its batch is stored.
 constexpr int kAdded = 10;
 
@@ -32,11 +34,32 @@ struct SpanSinkCase {
   FileFault::Kind failure = FileFault::Kind::kNoSpace;
   int min_failing_steps = 1;
   int min_failing_settlings = 3;
+  // From one step that fails to the next: each answer opens all blocks, and each batch may make one.
+  uint64_t stride = 1;
 };
 
 void PrintTo(const SpanSinkCase& tested, std::ostream* out) {
   *out << tested.name;
 }
+
+// The steps at which an operation is made to fail, until it has none left.
+class StepsThatFail {
+ public:
+  explicit StepsThatFail(uint64_t stride) : stride_(stride) {}
+
+  uint64_t step() const { return step_; }
+  bool has_more() const { return beyond_ < kBeyondTheEnd && step_ < kMaxSpanSteps; }
+  bool were_all() const { return beyond_ == kBeyondTheEnd; }
+  void next(bool was_reached) {
+    beyond_ = was_reached ? 0 : beyond_ + 1;
+    step_ += stride_;
+  }
+
+ private:
+  const uint64_t stride_;
+  uint64_t step_ = 0;
+  int beyond_ = 0;  // in a row
+};
 
 class SpanSinkTest : public ::testing::TestWithParam<SpanSinkCase> {
  protected:
@@ -74,13 +97,15 @@ class SpanSinkTest : public ::testing::TestWithParam<SpanSinkCase> {
 TEST_P(SpanSinkTest, ABatchThatFailsAtAnyStepIsThereAsAWholeOrNotAtAll) {
   RandomSpans random(11);
   int failures = 0;
-  for (uint64_t step = 0; step < kSpanSteps; ++step) {
-    SCOPED_TRACE(step);
+  StepsThatFail steps(GetParam().stride);
+  while (steps.has_more()) {
+    SCOPED_TRACE(steps.step());
     const std::vector<PlainSpan> spans = random.next(1 + random.below(30));
     SpanModel with_batch = model_;
     with_batch.add(spans, 1);
-    FileLayer::fail(folder_.path(), {.kind = GetParam().failure, .first = step});
+    FileLayer::fail(folder_.path(), {.kind = GetParam().failure, .first = steps.step()});
     const auto failed = sink_->add(span_set_of(spans), 1);
+    steps.next(FileLayer::operations() > steps.step());
     FileLayer::only_skip_syncs();
     if (!failed && random.one_in(3)) {
       ASSERT_NO_FATAL_FAILURE(reopen());
@@ -93,14 +118,16 @@ TEST_P(SpanSinkTest, ABatchThatFailsAtAnyStepIsThereAsAWholeOrNotAtAll) {
     model_ = with_batch;
     failures += failed ? 0 : 1;
   }
+  EXPECT_TRUE(steps.were_all());
   EXPECT_GE(failures, GetParam().min_failing_steps);
 }
 
 TEST_P(SpanSinkTest, AProcessThatEndsAtAnyStepLeavesABatchAsAWholeOrNotAtAll) {
   RandomSpans random(12);
   int ends = 0;
-  for (uint64_t step = 0; step < kSpanSteps; ++step) {
-    SCOPED_TRACE(step);
+  StepsThatFail steps(GetParam().stride);
+  while (steps.has_more()) {
+    SCOPED_TRACE(steps.step());
     const std::vector<PlainSpan> spans = random.next(1 + random.below(30));
     SpanModel with_batch = model_;
     with_batch.add(spans, 1);
@@ -109,7 +136,7 @@ TEST_P(SpanSinkTest, AProcessThatEndsAtAnyStepLeavesABatchAsAWholeOrNotAtAll) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      FileLayer::fail(folder_.path(), {.kind = FileFault::Kind::kEnd, .first = step});
+      FileLayer::fail(folder_.path(), {.kind = FileFault::Kind::kEnd, .first = steps.step()});
       auto sink = open();
       const bool is_added = sink && (*sink)->add(span_set_of(spans), 1);
       // The layer ends it with 0.
@@ -118,6 +145,7 @@ TEST_P(SpanSinkTest, AProcessThatEndsAtAnyStepLeavesABatchAsAWholeOrNotAtAll) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     const bool is_acknowledged = WIFEXITED(status) && WEXITSTATUS(status) == kAdded;
+    steps.next(!is_acknowledged);
     ASSERT_NO_FATAL_FAILURE(reopen());
     const std::vector<PlainSpan> shown = answer_of(source_);
     ASSERT_TRUE(shown == with_batch.answer({}) || (!is_acknowledged && shown == model_.answer({})));
@@ -126,20 +154,23 @@ TEST_P(SpanSinkTest, AProcessThatEndsAtAnyStepLeavesABatchAsAWholeOrNotAtAll) {
     model_ = with_batch;
     ends += is_acknowledged ? 0 : 1;
   }
+  EXPECT_TRUE(steps.were_all());
   EXPECT_GE(ends, 3);
 }
 
 TEST_P(SpanSinkTest, WhatIsDueByTimeFailsAtAnyStepWithoutLosingASpan) {
   RandomSpans random(13);
   int failures = 0;
-  for (uint64_t step = 0; step < kSpanSteps; ++step) {
-    SCOPED_TRACE(step);
+  StepsThatFail steps(GetParam().stride);
+  while (steps.has_more()) {
+    SCOPED_TRACE(steps.step());
     const std::vector<PlainSpan> spans = random.next(1 + random.below(5));
     ASSERT_NO_FATAL_FAILURE(add(spans));
     model_.add(spans, 1);
     now_ns_ += GetParam().limits.max_recent_age_ns;
-    FileLayer::fail(folder_.path(), {.kind = GetParam().failure, .first = step});
+    FileLayer::fail(folder_.path(), {.kind = GetParam().failure, .first = steps.step()});
     const Status settled = sink_->settle();
+    steps.next(FileLayer::operations() > steps.step());
     FileLayer::only_skip_syncs();
     ASSERT_EQ(answer_of(source_), model_.answer({}));
     if (!settled && random.one_in(2)) {
@@ -148,6 +179,7 @@ TEST_P(SpanSinkTest, WhatIsDueByTimeFailsAtAnyStepWithoutLosingASpan) {
     }
     failures += settled ? 0 : 1;
   }
+  EXPECT_TRUE(steps.were_all());
   EXPECT_GE(failures, GetParam().min_failing_settlings);
 }
 
@@ -157,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(
                       SpanSinkCase{"GatheringOnABrokenDisk", {}, FileFault::Kind::kIoError, 1},
                       // Each is sealed as soon as it has a batch: there is nothing left to settle.
                       SpanSinkCase{
-                          "SmallBlocksOnAFullDisk", {.max_bytes = 1}, FileFault::Kind::kNoSpace, 3, 0}),
+                          "SmallBlocksOnAFullDisk", {.max_bytes = 1}, FileFault::Kind::kNoSpace, 3, 0, 3}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
