@@ -23,8 +23,10 @@ std::unique_ptr<Symbols> symbols_of(Ingest& ingest) {
 
 Result<std::unique_ptr<SpanSink>> open_span_sink(const DataDirectory& directory, uint64_t max_bytes) {
   constexpr uint64_t kMinSpanBlocks = 8;
+  // Below that most of a block is its empty tables, and each batch would begin one.
+  constexpr uint64_t kMinSpanBlockBytes = uint64_t{16} << 20;
   SpanBlockLimits limits;
-  limits.max_bytes = std::min(limits.max_bytes, max_bytes / kMinSpanBlocks);
+  limits.max_bytes = std::min(limits.max_bytes, std::max(max_bytes / kMinSpanBlocks, kMinSpanBlockBytes));
   const auto identity = read_identity(directory.path());
   auto sink = identity ? LocalSpanSink::open(directory.spans_path(), identity->id, limits, wall_now_ns)
                        : propagate(identity);

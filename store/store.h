@@ -31,7 +31,7 @@ std::unique_ptr<Source> open_source(const std::string& data_dir);
 std::unique_ptr<Symbols> symbols_of(Ingest& ingest);
 
 // Of the directory that this process writes, with the bounds of docs/traces.md. One at a time. Blocks are as small as an eighth of
-// `max_bytes`, if given, so that what is dropped at once is not much of all.
+// `max_bytes`, if given, so that what is dropped at once is not much of all; but of 16 MiB at least.
 Result<std::unique_ptr<SpanSink>> open_span_sink(const DataDirectory& directory,
                                                  uint64_t max_bytes = UINT64_MAX);
 

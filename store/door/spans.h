@@ -38,9 +38,13 @@ class SpanSink {
   // Does what is due by time: to be called every few seconds.
   virtual Status settle() = 0;
 
-  // Drops spans that came before that time by the wall clock, and the oldest ones beyond so many bytes; a whole block of them at a time.
-  // How many blocks were dropped.
+  // Does what settle() does, and drops spans that came before that time by the wall clock, and the oldest ones beyond so many bytes; a whole
+  // block of them at a time. What is due goes also where settling fails, as on a full disk, whose error is returned then. How many blocks
+  // were dropped.
   virtual Result<uint64_t> drop_old(int64_t before_ns, uint64_t max_bytes) = 0;
+
+  // Drops the oldest block, for a disk that is nearly full. False: there is none but the newest, which stays.
+  virtual Result<bool> drop_oldest() = 0;
 };
 
 struct SpanQuestion {

@@ -1,11 +1,11 @@
 #include "store/spans/local_span_sink.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <system_error>
 #include <utility>
 
@@ -147,13 +147,22 @@ Status LocalSpanSink::begin_block(int64_t number) {
 }
 
 Status LocalSpanSink::open_block(const BlockFolder& folder) {
+  std::error_code error;
+  // It would be made where it is missing, without the ID and the names that the block's segments refer to.
+  if (!std::filesystem::exists(folder.catalogue_path(), error) && !error) {
+    return fail(ErrorCode::kCorrupt, "{} is missing", folder.catalogue_path());
+  }
   auto catalogue = SpanCatalogue::open(folder.catalogue_path(), sqlite::OpenMode::kReadWrite);
   const auto id = catalogue ? directory_id_of(catalogue->database()) : propagate(catalogue);
   if (!id) {
     return propagate(id);
   }
   if (*id != directory_id_) {
-    return foreign_database(data_dir(), "spans/" + folder.name() + "/catalogue.db", *id, directory_id_);
+    auto foreign =
+        foreign_database(data_dir(), fmt::format("spans/{}/catalogue.db", folder.name()), *id, directory_id_);
+    // No damage, which pass_over() would leave behind.
+    foreign.error().code = ErrorCode::kConflict;
+    return foreign;
   }
   // Those of another block stay until the directory is opened: this one's catalogue does not know them.
   doubtful_.clear();
@@ -182,7 +191,9 @@ Status LocalSpanSink::load() {
 
 bool LocalSpanSink::is_old() const {
   const SpanBlockState& state = block_->loaded->state;
-  return state.first_written_ns != 0 && now_ns_() - state.first_written_ns >= limits_.max_age_ns;
+  const int64_t age_ns = now_ns_() - state.first_written_ns;
+  // A block that was begun while the clock was ahead would stay until that time comes, and its spans for longer.
+  return state.first_written_ns != 0 && (age_ns >= limits_.max_age_ns || age_ns < 0);
 }
 
 bool LocalSpanSink::is_flush_due() const {
@@ -199,25 +210,49 @@ Result<SpansKept> LocalSpanSink::add(const traces::SpanSet& spans, double weight
     return SpansKept();
   }
   const std::lock_guard lock(mutex_);
+  auto kept = add_to_newest(spans, weight);
+  if (!kept && kept.error().code == ErrorCode::kCorrupt) {
+    const Status passed = pass_over(kept.error());
+    kept = passed ? add_to_newest(spans, weight) : propagate(passed);
+  }
+  if (!kept) {
+    return propagate(kept, "storing spans");
+  }
+  if (kept->with_other_names > 0 && !block_->has_told_of_other_names) {
+    log_warning("{} has too many names of a kind: some are stored as \"[other]\" until the next block begins",
+                block_->folder.path);
+    block_->has_told_of_other_names = true;
+  }
+  // The batch is safe: what fails from here on is tried again with the next one.
+  Status settled = is_flush_due() ? flush(/*is_last=*/false) : Status();
+  settled = settled ? seal_if_full() : settled;
+  if (!settled && settled.error().code == ErrorCode::kCorrupt) {
+    settled = pass_over(settled.error());
+  }
+  if (!settled) {
+    log_warning("{}; spans stay in the catalogue of their block for now", settled.error().text());
+  }
+  return kept;
+}
+
+Result<SpansKept> LocalSpanSink::add_to_newest(const traces::SpanSet& spans, double weight) {
   Status ready = make_ready();
   if (ready && is_old()) {
     ready = flush(/*is_last=*/true);
     ready = ready ? make_ready() : ready;
   }
-  if (!ready) {
-    return propagate(ready, "storing spans");
+  return ready ? add_to_block(spans, weight) : propagate(ready);
+}
+
+// Begins the next block where the newest is damaged: that one stays as it is, answers say what it costs, and it is dropped with the next.
+Status LocalSpanSink::pass_over(const Error& damage) {
+  const auto blocks = list_span_blocks(spans_path_);
+  if (!blocks) {
+    return propagate(blocks);
   }
-  const auto kept = add_to_block(spans, weight);
-  if (!kept) {
-    return propagate(kept, "storing spans");
-  }
-  // The batch is safe: what fails from here on is tried again with the next one.
-  Status settled = is_flush_due() ? flush(/*is_last=*/false) : Status();
-  settled = settled ? seal_if_full() : settled;
-  if (!settled) {
-    log_warning("{}; spans stay in the catalogue of their block for now", settled.error().text());
-  }
-  return kept;
+  log_error("{}; what comes from now on goes to a new block", damage.text());
+  block_.reset();
+  return begin_block(blocks->empty() ? 1 : blocks->back().number + 1);
 }
 
 std::vector<SpanRecord> LocalSpanSink::records_of(const traces::SpanSet& spans, double weight,
@@ -330,9 +365,12 @@ Status LocalSpanSink::flush(bool is_last) {
   if (!records) {
     return propagate(records);
   }
+  if (records->damaged != 0) {
+    return fail(ErrorCode::kCorrupt, "recent spans in {} are damaged", block_->folder.catalogue_path());
+  }
   SpanBlockState state = block_->loaded->state;
   state.is_sealed = is_last;
-  written = records->empty() ? Status() : write_segment(*records, change);
+  written = records->spans.empty() ? Status() : write_segment(records->spans, change);
   written = written ? catalogue.clear_recent() : written;
   written = written ? catalogue.write_state(state) : written;
   written = written ? change.commit() : written;
@@ -410,23 +448,8 @@ Result<std::vector<BlockFolder>> LocalSpanSink::due(int64_t before_ns, uint64_t 
   return blocks;
 }
 
-Result<uint64_t> LocalSpanSink::drop_old(int64_t before_ns, uint64_t max_bytes) {
-  if (const Status settled = settle(); !settled) {
-    return propagate(settled);
-  }
-  const std::lock_guard lock(mutex_);
-  if (block_ == nullptr) {
-    return 0;
-  }
-  // Where nothing comes any more, the last spans go too, and an empty block stays.
-  Status ready = load();
-  const bool is_over = ready && block_->loaded->state.last_written_ns != 0 &&
-                       block_->loaded->state.last_written_ns < before_ns;
-  if (is_over) {
-    ready = block_->loaded->state.is_sealed ? Status() : flush(/*is_last=*/true);
-    ready = ready ? make_ready() : ready;
-  }
-  const auto blocks = ready ? due(before_ns, max_bytes) : propagate(ready);
+Result<uint64_t> LocalSpanSink::drop_due(int64_t before_ns, uint64_t max_bytes) {
+  const auto blocks = due(before_ns, max_bytes);
   if (!blocks) {
     return propagate(blocks);
   }
@@ -438,6 +461,37 @@ Result<uint64_t> LocalSpanSink::drop_old(int64_t before_ns, uint64_t max_bytes) 
     ++dropped;
   }
   return dropped;
+}
+
+Result<uint64_t> LocalSpanSink::drop_old(int64_t before_ns, uint64_t max_bytes) {
+  Status ready = settle();
+  const std::lock_guard lock(mutex_);
+  // Whatever has failed before: on a disk that is full nothing else gives room back.
+  auto dropped = drop_due(before_ns, max_bytes);
+  if (!dropped || !ready || block_ == nullptr) {
+    return dropped && !ready ? propagate(ready) : std::move(dropped);
+  }
+  ready = load();
+  const bool is_over = ready && block_->loaded->state.last_written_ns != 0 &&
+                       block_->loaded->state.last_written_ns < before_ns;
+  if (!is_over) {
+    return ready ? std::move(dropped) : propagate(ready);
+  }
+  // Where nothing comes any more, the last spans go too, and an empty block stays.
+  ready = block_->loaded->state.is_sealed ? Status() : flush(/*is_last=*/true);
+  ready = ready ? make_ready() : ready;
+  const auto last = ready ? drop_due(before_ns, max_bytes) : propagate(ready);
+  return last ? Result<uint64_t>(*dropped + *last) : propagate(last);
+}
+
+Result<bool> LocalSpanSink::drop_oldest() {
+  const std::lock_guard lock(mutex_);
+  const auto blocks = list_span_blocks(spans_path_);
+  if (!blocks || blocks->size() <= 1) {
+    return blocks ? Result<bool>(false) : propagate(blocks);
+  }
+  const Status dropped = drop_block(spans_path_, blocks->front());
+  return dropped ? Result<bool>(true) : propagate(dropped);
 }
 
 }  // namespace plimsoll::store

@@ -3,6 +3,8 @@
 // A batch is one transaction of the newest block's catalogue. Small ones gather in the table `recent` until they are worth a segment; a large
 // one is a segment at once, whose file is on disk before the transaction that shows it. A crash at any moment leaves a batch as a whole or
 // not at all, and perhaps files that no catalogue shows.
+//
+// A newest block that is damaged keeps nothing from being stored: it stays as it is, and the next one is begun.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -44,6 +47,7 @@ class LocalSpanSink : public SpanSink {
   Result<SpansKept> add(const traces::SpanSet& spans, double weight) override;
   Status settle() override;
   Result<uint64_t> drop_old(int64_t before_ns, uint64_t max_bytes) override;
+  Result<bool> drop_oldest() override;
 
  private:
   // What is known of the newest block, as committed, or in the transaction at hand.
@@ -57,6 +61,7 @@ class LocalSpanSink : public SpanSink {
     BlockFolder folder;
     SpanCatalogue catalogue;
     std::unique_ptr<Loaded> loaded;  // none: to be read, since a transaction failed
+    bool has_told_of_other_names = false;
   };
   class Change;
 
@@ -75,6 +80,8 @@ class LocalSpanSink : public SpanSink {
   Status begin_block(int64_t number);
   Status open_block(const BlockFolder& folder);
   Status load();
+  Status pass_over(const Error& damage);
+  Result<SpansKept> add_to_newest(const traces::SpanSet& spans, double weight);
   Result<SpansKept> add_to_block(const traces::SpanSet& spans, double weight);
   std::vector<SpanRecord> records_of(const traces::SpanSet& spans, double weight, SpansKept& kept);
   Status write_segment(const std::vector<SpanRecord>& records, Change& change);
@@ -84,6 +91,7 @@ class LocalSpanSink : public SpanSink {
   bool is_flush_due() const;
   void remove_doubtful();
   Result<std::vector<BlockFolder>> due(int64_t before_ns, uint64_t max_bytes);
+  Result<uint64_t> drop_due(int64_t before_ns, uint64_t max_bytes);
 
   const std::string spans_path_;
   const std::string directory_id_;

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/stop_scope.h"
+#include "store/segments/segment_file.h"
 #include "store/spans/span_catalogue.h"
 #include "store/spans/span_order.h"
 #include "store/spans/span_segment.h"
@@ -42,7 +43,7 @@ class SpanSearch {
       damaged_.resize(damage_before);
       return {};
     }
-    if (!added && added.error().code == ErrorCode::kCorrupt) {
+    if (!added && is_damage(added.error())) {
       found_.resize(spans_before);
       damaged_.push_back({.path = block.path, .why = added.error().message});
       return {};
@@ -105,9 +106,12 @@ class SpanSearch {
     if (!segments) {
       return propagate(segments);
     }
-    const std::vector<OpenSegment> opened = open_segments(block, *segments);
+    const auto opened = open_segments(block, *segments);
+    if (!opened) {
+      return propagate(opened);
+    }
     // Of most blocks a question about one trace needs no names.
-    if (opened.empty() && recent->spans == 0) {
+    if (opened->empty() && recent->spans == 0) {
       return {};
     }
     SpanDictionaries& names = names_.emplace_back();
@@ -118,16 +122,24 @@ class SpanSearch {
     if (!unsettled) {
       return propagate(unsettled);
     }
-    Status added = add(*unsettled, names);
-    for (size_t i = 0; i < opened.size() && added; ++i) {
-      added = add_segment(opened[i], names);
+    if (unsettled->damaged != 0) {
+      damaged_.push_back({.path = block.catalogue_path(),
+                          .rows = unsettled->damaged,
+                          .from_ns = state->from_ns,
+                          .to_ns = state->to_ns,
+                          .why = "recent spans are damaged"});
+    }
+    Status added = add(unsettled->spans, names);
+    for (size_t i = 0; i < opened->size() && added; ++i) {
+      added = add_segment((*opened)[i], names);
     }
     return added;
   }
 
-  // Those that may hold something of the question.
-  std::vector<OpenSegment> open_segments(const BlockFolder& block,
-                                         const std::vector<SpanSegmentEntry>& segments) {
+  // Those that may hold something of the question. What fails without damage (no descriptors, no memory) fails it: the answer would lack
+  // spans that are there.
+  Result<std::vector<OpenSegment>> open_segments(const BlockFolder& block,
+                                                 const std::vector<SpanSegmentEntry>& segments) {
     std::vector<OpenSegment> opened;
     for (const SpanSegmentEntry& entry : segments) {
       if (!covers(question_, entry.from_ns, entry.to_ns)) {
@@ -135,6 +147,9 @@ class SpanSearch {
       }
       const std::string path = block.segments_path() + "/" + entry.file;
       auto segment = SpanSegment::open(path);
+      if (!segment && !is_damage(segment.error())) {
+        return propagate(segment);
+      }
       if (!segment) {
         add_damage(path, entry, entry.spans, segment.error().message);
         continue;
@@ -160,8 +175,12 @@ class SpanSearch {
         return stopped;
       }
       spans.clear();
+      Status read = opened.segment.read(chunk, names.sizes(), spans);
+      if (!read && !is_damage(read.error())) {
+        return read;
+      }
       // What is damaged costs a chunk, and is said.
-      if (const Status read = opened.segment.read(chunk, names.sizes(), spans); !read) {
+      if (!read) {
         add_damage(opened.path, opened.entry, opened.segment.spans_in(chunk), read.error().message);
       }
       if (Status added = add(spans, names); !added) {

@@ -1,5 +1,6 @@
 #include "store/spans/span_catalogue.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -7,6 +8,7 @@
 #include "base/byte_reader.h"
 #include "base/log.h"
 #include "store/identity/directory_identity.h"
+#include "store/segments/segment_file.h"
 
 namespace plimsoll::store {
 namespace {
@@ -136,7 +138,13 @@ Status remove_hidden_files(const BlockFolder& block) {
 Result<SpanCatalogue> SpanCatalogue::open(const std::string& path, sqlite::OpenMode mode) {
   auto database = sqlite::Database::open(path, mode);
   if (!database) {
-    return propagate(database);
+    auto failure = propagate(database);
+    std::error_code error;
+    // SQLite says of no file why it cannot open it. One that is there is not damaged for want of descriptors.
+    if (failure.error().code == ErrorCode::kNotFound && std::filesystem::exists(path, error)) {
+      failure.error().code = ErrorCode::kIo;
+    }
+    return failure;
   }
   if (mode == sqlite::OpenMode::kReadWrite) {
     if (const Status created = database->run(kSpanSchema); !created) {
@@ -157,6 +165,9 @@ Result<SpanBlockState> SpanCatalogue::state() {
                  .from_ns = row.integer(3),
                  .to_ns = row.integer(4)};
       });
+  if (read && (state.first_written_ns < 0 || state.last_written_ns < 0)) {
+    return fail(ErrorCode::kCorrupt, "the times of {} are damaged", database_.path());
+  }
   return read ? Result<SpanBlockState>(state) : propagate(read);
 }
 
@@ -226,23 +237,25 @@ Status SpanCatalogue::add_recent(std::span<const SpanRecord> spans, int64_t writ
                            spans.size(), as_bytes(records));
 }
 
-Result<std::vector<SpanRecord>> SpanCatalogue::recent(const SpanDictionaries::Sizes& sizes) {
-  std::vector<SpanRecord> spans;
-  const Status read = sqlite::for_each_row(
-      database_.query("SELECT records FROM recent ORDER BY sequence"),
-      [&](const sqlite::Statement& row) -> Status {
-        const std::string records = row.blob(0);
-        ByteReader reader(as_bytes(records));
-        while (reader.remaining() != 0) {
-          const SpanRecord span = read_record(reader);
-          if (!reader.ok() || !is_sound(span, sizes)) {
-            return fail(ErrorCode::kCorrupt, "recent spans in {} are damaged", database_.path());
-          }
-          spans.push_back(span);
-        }
-        return {};
-      });
-  return read ? Result<std::vector<SpanRecord>>(std::move(spans)) : propagate(read);
+Result<RecentRecords> SpanCatalogue::recent(const SpanDictionaries::Sizes& sizes) {
+  RecentRecords recent;
+  const Status read =
+      sqlite::for_each_row(database_.query("SELECT records, spans FROM recent ORDER BY sequence"),
+                           [&](const sqlite::Statement& row) {
+                             const size_t spans_before = recent.spans.size();
+                             const std::string records = row.blob(0);
+                             ByteReader reader(as_bytes(records));
+                             bool is_whole = true;
+                             while (reader.remaining() != 0 && is_whole) {
+                               recent.spans.push_back(read_record(reader));
+                               is_whole = reader.ok() && is_sound(recent.spans.back(), sizes);
+                             }
+                             if (!is_whole) {
+                               recent.spans.resize(spans_before);
+                               recent.damaged += static_cast<uint64_t>(std::max<int64_t>(row.integer(1), 1));
+                             }
+                           });
+  return read ? Result<RecentRecords>(std::move(recent)) : propagate(read);
 }
 
 Result<RecentSpans> SpanCatalogue::count_recent() {
@@ -252,6 +265,9 @@ Result<RecentSpans> SpanCatalogue::count_recent() {
       [&](const sqlite::Statement& row) {
         recent = {.spans = static_cast<uint64_t>(row.integer(0)), .first_written_ns = row.integer(1)};
       });
+  if (read && recent.first_written_ns < 0) {
+    return fail(ErrorCode::kCorrupt, "the times of recent spans in {} are damaged", database_.path());
+  }
   return read ? Result<RecentSpans>(recent) : propagate(read);
 }
 
@@ -325,17 +341,18 @@ Status remove_span_leftovers(const std::string& spans_path) {
   Status removed = remove_dropped(spans_path);
   removed = removed ? remove_replaced(spans_path) : removed;
   const auto blocks = removed ? list_span_blocks(spans_path) : propagate(removed);
+  // Damage costs answers its own. It must not keep a server from its profiles.
   if (!blocks) {
-    return propagate(blocks);
+    log_error("{}", blocks.error().text());
+    return is_damage(blocks.error()) ? Status() : propagate(blocks);
   }
   for (const BlockFolder& block : *blocks) {
     const Status hidden = remove_hidden_files(block);
-    if (!hidden && block == blocks->back()) {
-      return hidden;
-    }
-    // A damaged block that takes no more spans costs answers its own.
     if (!hidden) {
       log_error("{}", hidden.error().text());
+    }
+    if (!hidden && block == blocks->back() && !is_damage(hidden.error())) {
+      return hidden;
     }
   }
   return {};

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -42,9 +43,15 @@ struct RecentSpans {
   int64_t first_written_ns = 0;  // wall clock of the writer; 0: there are none
 };
 
+struct RecentRecords {
+  std::vector<SpanRecord> spans;  // in the order in which they came
+  uint64_t damaged = 0;           // spans of batches that cannot be read
+};
+
 // One connection: one thread at a time. What is written is part of the caller's transaction.
 class SpanCatalogue {
  public:
+  // kNotFound where there is none to read; for writing it is made then.
   static Result<SpanCatalogue> open(const std::string& path, sqlite::OpenMode mode);
 
   sqlite::Database& database() { return database_; }
@@ -58,8 +65,8 @@ class SpanCatalogue {
   Status write_entries(const SpanDictionaries& dictionaries, const SpanDictionaries::Sizes& before);
 
   Status add_recent(std::span<const SpanRecord> spans, int64_t written_ns);
-  // In the order in which they came. Methods and processes are below those `sizes`.
-  Result<std::vector<SpanRecord>> recent(const SpanDictionaries::Sizes& sizes);
+  // Methods and processes are below those `sizes`.
+  Result<RecentRecords> recent(const SpanDictionaries::Sizes& sizes);
   Result<RecentSpans> count_recent();
   Status clear_recent();
 
@@ -82,7 +89,7 @@ Result<std::vector<BlockFolder>> list_span_blocks(const std::string& spans_path)
 Result<BlockFolder> make_span_block(const std::string& spans_path, int64_t number,
                                     const std::string& directory_id);
 
-// Removes what a crash has left: of blocks that were being made or dropped, and files that no catalogue shows.
+// Removes what a crash has left: of blocks that were being made or dropped, and files that no catalogue shows. Damage is logged, no failure.
 Status remove_span_leftovers(const std::string& spans_path);
 
 }  // namespace plimsoll::store

@@ -7,8 +7,10 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sqlite/database.h"
 #include "store/directory/data_directory.h"
 #include "store/spans/local_span_sink.h"
 #include "store/spans/local_span_source.h"
@@ -64,6 +66,20 @@ class SpanStoreTest : public ::testing::Test {
     }
     return names;
   }
+
+  // The spans that are answered, though some are damaged.
+  std::vector<PlainSpan> sound_answer(std::vector<store::DamagedPart>& damaged) {
+    std::vector<PlainSpan> spans;
+    auto read = source_.read({}, [&](const store::StoredSpan& span) -> Status {
+      spans.push_back(plain(span));
+      return {};
+    });
+    EXPECT_TRUE(read) << read.error().text();
+    damaged = read ? std::move(*read) : std::vector<store::DamagedPart>();
+    return spans;
+  }
+
+  std::string catalogue_of(const std::string& block) const { return path_ + "/" + block + "/catalogue.db"; }
 
   TemporaryDirectory folder_;
   const std::string path_ = folder_ / "spans";
@@ -254,16 +270,142 @@ TEST_F(SpanStoreTest, ADamagedFileCostsItsSpansAndIsNamed) {
   const std::string file = files().at(0);
   add({span_of(2)});
   std::ofstream(file, std::ios::app) << "more";
-  std::vector<PlainSpan> spans;
-  const auto damaged = source_.read({}, [&](const store::StoredSpan& span) -> Status {
-    spans.push_back(plain(span));
-    return {};
-  });
-  ASSERT_TRUE(damaged) << damaged.error().text();
-  ASSERT_EQ(damaged->size(), 1);
-  EXPECT_EQ(damaged->front().path, file);
-  EXPECT_EQ(damaged->front().rows, 1);
-  EXPECT_THAT(spans, ElementsAre(span_of(2)));
+  std::vector<store::DamagedPart> damaged;
+  EXPECT_THAT(sound_answer(damaged), ElementsAre(span_of(2)));
+  ASSERT_EQ(damaged.size(), 1);
+  EXPECT_EQ(damaged.front().path, file);
+  EXPECT_EQ(damaged.front().rows, 1);
+}
+
+// Nothing says that its spans are lost: a part of an answer would pass for the whole.
+TEST_F(SpanStoreTest, AFileThatCannotBeOpenedForAnotherReasonFailsTheQuestion) {
+  open({.max_recent = 1});
+  add({span_of(1)});
+  const std::string file = files().at(0);
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink(file, file);
+  const auto failed = source_.read({}, [](const store::StoredSpan&) { return Status(); });
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kIo) << failed.error().text();
+}
+
+TEST_F(SpanStoreTest, ABlockWithoutItsCatalogueCostsItsSpansAlone) {
+  open({.max_bytes = 1});
+  add({span_of(1)});
+  add({span_of(2)});
+  sink_.reset();
+  std::filesystem::remove(catalogue_of("000001"));
+  std::vector<store::DamagedPart> damaged;
+  EXPECT_THAT(sound_answer(damaged), ElementsAre(span_of(2)));
+  ASSERT_EQ(damaged.size(), 1);
+  EXPECT_EQ(damaged.front().path, path_ + "/000001");
+}
+
+// What fills the disk is what has to go, whatever else fails.
+TEST_F(SpanStoreTest, OldBlocksGoThoughTheNewestIsDamaged) {
+  const SpanBlockLimits limits{.max_bytes = 1};
+  open(limits);
+  for (uint64_t number = 1; number <= 3; ++number) {
+    add({span_of(number)});
+  }
+  sink_.reset();
+  std::ofstream(catalogue_of("000003"), std::ios::trunc) << std::string(8192, 'x');
+  ASSERT_NO_FATAL_FAILURE(open(limits)) << "a server starts all the same";
+  const auto dropped = sink_->drop_old(0, 1);
+  ASSERT_FALSE(dropped) << "the damage is said";
+  EXPECT_EQ(dropped.error().code, ErrorCode::kCorrupt) << dropped.error().text();
+  EXPECT_THAT(blocks(), ElementsAre("000003"));
+  add({span_of(4)});
+  EXPECT_THAT(blocks(), ElementsAre("000003", "000004")) << "what comes has a block of its own";
+  std::vector<store::DamagedPart> damaged;
+  EXPECT_THAT(sound_answer(damaged), ElementsAre(span_of(4)));
+  EXPECT_EQ(damaged.size(), 1);
+}
+
+TEST_F(SpanStoreTest, ANewestBlockWithoutItsCatalogueStaysAsItIs) {
+  open({.max_recent = 1});
+  add({span_of(1)});
+  sink_.reset();
+  std::filesystem::remove(catalogue_of("000001"));
+  ASSERT_NO_FATAL_FAILURE(open({.max_recent = 1}));
+  add({span_of(2)});
+  EXPECT_THAT(blocks(), ElementsAre("000001", "000002"));
+  EXPECT_FALSE(std::filesystem::exists(catalogue_of("000001")));
+  EXPECT_EQ(files().size(), 2);
+}
+
+TEST_F(SpanStoreTest, DamagedRecentSpansStayAndTheNextComeToANewBlock) {
+  const SpanBlockLimits limits{.max_recent_age_ns = 10 * kSecondNs};
+  open(limits);
+  add({span_of(1)});
+  sink_.reset();
+  {
+    auto database = sqlite::Database::open(catalogue_of("000001"), sqlite::OpenMode::kReadWrite);
+    ASSERT_TRUE(database) << database.error().text();
+    ASSERT_TRUE(database->run("UPDATE recent SET records = x'0102'"));
+  }
+  open(limits);
+  now_ns_ += 10 * kSecondNs;
+  // The segment that is due cannot be made.
+  add({span_of(2)});
+  add({span_of(3)});
+  EXPECT_THAT(blocks(), ElementsAre("000001", "000002"));
+  std::vector<store::DamagedPart> damaged;
+  EXPECT_THAT(sound_answer(damaged), ElementsAre(span_of(2), span_of(3)));
+  ASSERT_EQ(damaged.size(), 1);
+  EXPECT_EQ(damaged.front().path, catalogue_of("000001"));
+  EXPECT_EQ(damaged.front().rows, 1);
+}
+
+TEST_F(SpanStoreTest, WithABlockMissingInBetweenAServerStartsAndTakesNoSpans) {
+  open({.max_bytes = 1});
+  for (uint64_t number = 1; number <= 3; ++number) {
+    add({span_of(number)});
+  }
+  sink_.reset();
+  std::filesystem::remove_all(path_ + "/000002");
+  ASSERT_NO_FATAL_FAILURE(open());
+  const auto refused = sink_->add(span_set_of({span_of(4)}), 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kCorrupt) << refused.error().text();
+  EXPECT_FALSE(std::filesystem::exists(path_ + "/000004"));
+}
+
+TEST_F(SpanStoreTest, ForAFullDiskTheOldestBlockGoesAndNeverTheNewest) {
+  open({.max_bytes = 1});
+  EXPECT_FALSE(*sink_->drop_oldest());
+  add({span_of(1)});
+  add({span_of(2)});
+  EXPECT_TRUE(*sink_->drop_oldest());
+  EXPECT_THAT(answer_of(source_), ElementsAre(span_of(2)));
+  EXPECT_FALSE(*sink_->drop_oldest());
+  EXPECT_THAT(answer_of(source_), ElementsAre(span_of(2)));
+}
+
+TEST_F(SpanStoreTest, ABlockThatWasBegunWhileTheClockWasAheadEnds) {
+  constexpr int64_t kYearNs = 365 * 24 * 3600 * kSecondNs;
+  open();
+  now_ns_ += kYearNs;
+  add({span_of(1)});
+  now_ns_ -= kYearNs;
+  add({span_of(2)});
+  add({span_of(3)});
+  EXPECT_THAT(blocks(), ElementsAre("000001", "000002"));
+  EXPECT_EQ(answer_of(source_).size(), 3);
+}
+
+TEST_F(SpanStoreTest, TimesThatCannotBeAreDamage) {
+  open();
+  add({span_of(1)});
+  sink_.reset();
+  {
+    auto database = sqlite::Database::open(catalogue_of("000001"), sqlite::OpenMode::kReadWrite);
+    ASSERT_TRUE(database) << database.error().text();
+    ASSERT_TRUE(database->run("UPDATE block SET first_written_ns = -9223372036854775807"));
+  }
+  open();
+  add({span_of(2)});
+  EXPECT_THAT(blocks(), ElementsAre("000001", "000002"));
 }
 
 TEST_F(SpanStoreTest, FilesThatNoCatalogueShowsGoWhenItIsOpened) {
@@ -285,7 +427,8 @@ TEST_F(SpanStoreTest, BlocksOfAnotherDirectoryAreRefused) {
   ASSERT_TRUE(other) << other.error().text();
   const auto refused = (*other)->add(span_set_of({span_of(2)}), 1);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kCorrupt) << refused.error().text();
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict) << refused.error().text();
+  EXPECT_THAT(blocks(), ElementsAre("000001"));
 }
 
 TEST_F(SpanStoreTest, RefusesWeightsThatCannotBe) {
@@ -315,6 +458,18 @@ TEST_F(SpanStoreTest, ADataDirectoryHasSpansBesideItsProfiles) {
   const auto again = store::open_span_sink(*directory);
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_THAT(answer_of(*source), ElementsAre(span_of(1)));
+}
+
+// A limit that is smaller than a block's empty tables.
+TEST_F(SpanStoreTest, ASmallLimitDoesNotMakeABlockOfEachBatch) {
+  auto directory = store::DataDirectory::open_for_writing(folder_ / "data");
+  ASSERT_TRUE(directory) << directory.error().text();
+  const auto sink = store::open_span_sink(*directory, 1);
+  ASSERT_TRUE(sink) << sink.error().text();
+  for (uint64_t number = 1; number <= 3; ++number) {
+    ASSERT_TRUE((*sink)->add(span_set_of({span_of(number)}), 1));
+  }
+  EXPECT_EQ(store::list_span_blocks(directory->spans_path())->size(), 1);
 }
 
 TEST_F(SpanStoreTest, RandomBatchesAnswerAsTheModelDoes) {

@@ -36,6 +36,7 @@ class FakeSpanSink : public store::SpanSink {
   }
   Status settle() override { return {}; }
   Result<uint64_t> drop_old(int64_t /*before_ns*/, uint64_t /*max_bytes*/) override { return 0; }
+  Result<bool> drop_oldest() override { return false; }
 
   std::vector<std::string> texts;
   bool is_failing = false;
