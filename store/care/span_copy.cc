@@ -1,6 +1,7 @@
 #include "store/care/span_copy.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -60,14 +61,17 @@ Status copy_spans(const std::string& from, const std::string& to, const CountByt
     return propagate(blocks);
   }
   for (const BlockFolder& block : *blocks) {
-    const Status done = copy_span_block(block, spans_path_of(to) + "/" + block.name(), copied);
+    const Status done = copy_span_block(block, fmt::format("{}/{}", spans_path_of(to), block.name()), copied);
     std::error_code error;
-    if (!std::filesystem::exists(block.path, error) && !error) {
+    const bool is_gone = !std::filesystem::exists(block.path, error) && !error;
+    if (is_gone) {
       // The oldest are dropped first: those before it are gone too, and blocks have no gaps.
       std::filesystem::remove_all(spans_path_of(to), error);
-      continue;
     }
-    if (!done) {
+    if (error) {
+      return fail_errno(error.value(), "copying {}, which may have been dropped", block.path);
+    }
+    if (!done && !is_gone) {
       return propagate(done, "copying {}", block.path);
     }
   }
