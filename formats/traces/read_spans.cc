@@ -21,6 +21,10 @@ std::string_view without_spaces(std::string_view text) {
 }
 
 Result<TraceFormat> read_document(const Json& document, SpanSink& sink) {
+  // Protobuf's JSON leaves out lists that are empty.
+  if (document.is_object() && document.empty()) {
+    return TraceFormat::kOtlpJson;
+  }
   const bool is_otlp = !member(document, "resourceSpans").is_null();
   if (document.is_array() || is_otlp) {
     const Status read = is_otlp ? read_otlp_json(document, sink) : read_zipkin(document, sink);

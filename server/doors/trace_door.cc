@@ -1,6 +1,9 @@
 #include "server/doors/trace_door.h"
 
+#include <strings.h>
+
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,11 +23,16 @@ namespace {
 constexpr std::string_view kJsonType = "application/json";
 constexpr std::string_view kProtobufType = "application/x-protobuf";
 
-// What a byte of a request takes while it is read: a JSON document as a tree; spans and names of a message.
-constexpr uint64_t kCostOfJson = 12;
+// What a byte of a request takes while it is read: a JSON document as a tree, at the worst ({"":{"":...); spans and names of a message.
+constexpr uint64_t kCostOfJson = 40;
 constexpr uint64_t kCostOfProtobuf = 6;
 // Of these there are as many as threads that handle requests.
 constexpr uint64_t kUncountedBytes = uint64_t{1} << 20;
+
+// Content types and encodings have no case (RFC 9110, 8.3.1 and 8.4.1).
+bool is_same(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
 
 // Without parameters ("; charset=utf-8").
 std::string_view type_of(const http::Request& request) {
@@ -34,15 +42,38 @@ std::string_view type_of(const http::Request& request) {
   return type.substr(0, end == std::string_view::npos ? 0 : end + 1);
 }
 
+constexpr const char* kKnownEncodings = "send it plain, or with gzip or zstd";
+
 Status expect_encoding(const http::Request& request) {
   const std::string_view encoding = request.header("Content-Encoding");
   for (const std::string_view known : {"", "identity", "gzip", "zstd"}) {
-    if (encoding == known) {
+    if (is_same(encoding, known)) {
       return {};
     }
   }
-  return with_hint(fail(ErrorCode::kUnsupported, "the body is encoded as \"{}\"", encoding),
-                   "send it plain, or with gzip or zstd");
+  return with_hint(fail(ErrorCode::kUnsupported, "the body is encoded as \"{}\"", encoding), kKnownEncodings);
+}
+
+formats::Compression compression_of_body(Bytes body) {
+  return formats::compression_of(body.first(std::min(body.size(), formats::kCompressionMagicBytes)));
+}
+
+// Empty where it is plain. By its first bytes, whatever its header says.
+Result<std::string> decompressed(Bytes body, uint64_t max_bytes) {
+  const formats::Compression compression = compression_of_body(body);
+  if (compression == formats::Compression::kNone) {
+    return std::string();
+  }
+  if (compression != formats::Compression::kGzip && compression != formats::Compression::kZstd) {
+    return with_hint(fail(ErrorCode::kUnsupported, "the body is compressed with {}",
+                          formats::compression_name(compression)),
+                     kKnownEncodings);
+  }
+  auto plain = formats::decompress(body, max_bytes);
+  if (plain && compression_of_body(as_bytes(*plain)) != formats::Compression::kNone) {
+    return fail(ErrorCode::kInvalid, "the body is compressed twice");
+  }
+  return plain;
 }
 
 void put_varint(uint64_t value, std::string& out) {
@@ -86,17 +117,18 @@ class TraceDoor {
 
   http::Response take_otlp(const http::Request& request) {
     const std::string_view type = type_of(request);
-    if (type != kJsonType && type != kProtobufType) {
+    const bool is_json = is_same(type, kJsonType);
+    if (!is_json && !is_same(type, kProtobufType)) {
       return http::error_response(with_hint(fail(ErrorCode::kUnsupported, "the content type is \"{}\"", type),
                                             "send application/x-protobuf or application/json")
                                       .error());
     }
-    const bool is_json = type == kJsonType;
     const auto read = take(request, is_json ? formats::TraceFormat::kOtlpJson : formats::TraceFormat::kOtlp);
     if (!read) {
       return http::error_response(read.error());
     }
-    return {.content_type = std::string(type), .body = is_json ? json_answer(*read) : protobuf_answer(*read)};
+    return {.content_type = std::string(is_json ? kJsonType : kProtobufType),
+            .body = is_json ? json_answer(*read) : protobuf_answer(*read)};
   }
 
   // Zipkin's clients look at the status alone.
@@ -107,20 +139,31 @@ class TraceDoor {
 
  private:
   Result<formats::SpansRead> take(const http::Request& request, formats::TraceFormat expected) {
-    if (const Status encoding = expect_encoding(request); !encoding) {
-      return propagate(encoding);
+    if (const Status permitted = expect_permitted(request); !permitted) {
+      return propagate(permitted);
     }
-    const Bytes body = as_bytes(request.body);
+    const auto plain = decompressed(as_bytes(request.body), options_.max_decoded_bytes);
+    if (!plain) {
+      return propagate(plain);
+    }
+    const Bytes body = as_bytes(plain->empty() ? request.body : *plain);
     MemoryShare memory(memory_);
-    if (const Status room = memory.try_take(cost_of(body, expected)); !room) {
+    if (const Status room = take_room(memory, body.size(), expected); !room) {
       return propagate(room);
     }
     traces::SpanSet spans({.max_spans = options_.max_spans});
+    // The content decides what is read: JSON of another type must not take more than was counted for that.
+    const uint64_t max_json_bytes =
+        expected == formats::TraceFormat::kOtlp ? kUncountedBytes / kCostOfJson : options_.max_json_bytes;
     auto read = formats::read_spans(
-        body, spans,
-        {.max_decoded_bytes = options_.max_decoded_bytes, .max_json_bytes = options_.max_decoded_bytes});
+        body, spans, {.max_decoded_bytes = options_.max_decoded_bytes, .max_json_bytes = max_json_bytes});
     if (!read) {
-      return propagate(read);
+      auto failure = propagate(read);
+      // Its type is known: what cannot be read as that is wrong (400), and not of a type that is not known (415).
+      if (failure.error().code == ErrorCode::kUnsupported) {
+        failure.error().code = ErrorCode::kInvalid;
+      }
+      return failure;
     }
     if (read->format != expected) {
       return fail(ErrorCode::kInvalid, "the body is {} where {} is expected", formats::name_of(read->format),
@@ -130,12 +173,24 @@ class TraceDoor {
     return kept ? std::move(read) : propagate(kept);
   }
 
-  uint64_t cost_of(Bytes body, formats::TraceFormat expected) const {
-    const auto start = body.first(std::min(body.size(), formats::kCompressionMagicBytes));
-    const bool is_plain = formats::compression_of(start) == formats::Compression::kNone;
-    const uint64_t plain_bytes =
-        is_plain ? body.size() : formats::max_decompressed_bytes(body.size(), options_.max_decoded_bytes);
-    return plain_bytes * (expected == formats::TraceFormat::kOtlp ? kCostOfProtobuf : kCostOfJson);
+  Status expect_permitted(const http::Request& request) const {
+    if (request.caller.role == http::Role::kMachine) {
+      return with_hint(fail(ErrorCode::kDenied, "machines may not send request traces"),
+                       "use a token of the role upload");
+    }
+    const Status encoding = expect_encoding(request);
+    return encoding && options_.check_room ? options_.check_room() : encoding;
+  }
+
+  // Waits: what others hold is given back within a second or two, and senders may not send again.
+  Status take_room(MemoryShare& memory, uint64_t body_bytes, formats::TraceFormat expected) const {
+    const auto until = std::chrono::steady_clock::now() + options_.max_wait;
+    const uint64_t cost = expected == formats::TraceFormat::kOtlp ? kCostOfProtobuf : kCostOfJson;
+    return memory.take(body_bytes * cost, [until]() -> Status {
+      return std::chrono::steady_clock::now() < until
+                 ? Status()
+                 : fail(ErrorCode::kUnavailable, "other requests with traces take the memory for it");
+    });
   }
 
   Status keep(const traces::SpanSet& spans) {

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "formats/gzip.h"
@@ -22,6 +26,9 @@ using ::testing::IsEmpty;
 class FakeSpanSink : public store::SpanSink {
  public:
   Result<store::SpansKept> add(const traces::SpanSet& spans, double weight) override {
+    if (const auto once = std::exchange(during_add, nullptr)) {
+      once();
+    }
     if (is_failing) {
       return fail(ErrorCode::kIo, "the disk is on fire");
     }
@@ -40,6 +47,7 @@ class FakeSpanSink : public store::SpanSink {
 
   std::vector<std::string> texts;
   bool is_failing = false;
+  std::function<void()> during_add;  // called once
 };
 
 constexpr const char* kOtlp = R"({"resourceSpans": [{"resource": {"attributes":
@@ -50,10 +58,15 @@ constexpr const char* kSpan = "000a cart GET / in 0 server 5..9 x1";
 
 class TraceDoorTest : public ::testing::Test {
  protected:
+  // All requests come by the same door, so that they share its memory.
+  void open(const server::TraceDoorOptions& options) { routes_ = server::trace_routes(sink_, options); }
+
   http::Response post(const std::string& path, const std::string& body, const http::Fields& headers) {
-    const std::vector<http::Route> routes = server::trace_routes(sink_, options_);
-    const auto route = std::ranges::find(routes, path, &http::Route::path);
-    if (route == routes.end()) {
+    if (routes_.empty()) {
+      open(options_);
+    }
+    const auto route = std::ranges::find(routes_, path, &http::Route::path);
+    if (route == routes_.end()) {
       return {.status = 404};
     }
     EXPECT_EQ(route->right, http::Right::kUpload);
@@ -61,6 +74,7 @@ class TraceDoorTest : public ::testing::Test {
     http::Request request;
     request.body = body;
     request.headers = headers;
+    request.caller = caller_;
     return route->handle(request);
   }
   http::Response post_json(const std::string& body) {
@@ -70,8 +84,19 @@ class TraceDoorTest : public ::testing::Test {
     return post("/v1/traces", body, {{"content-type", "application/x-protobuf"}});
   }
 
+  http::Response post_gzip(const std::string& body) {
+    const auto packed = formats::gzip(as_bytes(body));
+    EXPECT_TRUE(packed) << packed.error().text();
+    return post("/v1/traces", packed.value_or(""),
+                {{"Content-Type", "application/json"}, {"Content-Encoding", "gzip"}});
+  }
+
   FakeSpanSink sink_;
-  server::TraceDoorOptions options_;
+  server::TraceDoorOptions options_;  // of the door, if open() is not called
+  http::Caller caller_;
+
+ private:
+  std::vector<http::Route> routes_;
 };
 
 std::string message(int number, const std::string& content) {
@@ -131,10 +156,7 @@ TEST_F(TraceDoorTest, TakesZipkin) {
 }
 
 TEST_F(TraceDoorTest, TakesCompressedBodies) {
-  const auto packed = formats::gzip(as_bytes(kOtlp));
-  ASSERT_TRUE(packed) << packed.error().text();
-  const http::Response answer =
-      post("/v1/traces", *packed, {{"Content-Type", "application/json"}, {"Content-Encoding", "gzip"}});
+  const http::Response answer = post_gzip(kOtlp);
   EXPECT_EQ(answer.status, 200) << answer.body;
   EXPECT_THAT(sink_.texts, ElementsAre(kSpan));
 }
@@ -148,19 +170,121 @@ TEST_F(TraceDoorTest, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(post_json("{").status, 400);
   EXPECT_EQ(post_json("[]").status, 400) << "Zipkin's";
   EXPECT_EQ(post("/api/v2/spans", kOtlp, {}).status, 400);
-  EXPECT_EQ(post_protobuf("\x0a\xff").status / 100, 4);
+  EXPECT_EQ(post_protobuf("\x0a\xff").status, 400) << "its type is known";
   EXPECT_THAT(sink_.texts, IsEmpty());
 }
 
-TEST_F(TraceDoorTest, LargeRequestsAreRefusedAndTooManyAtOnceWait) {
-  options_.max_spans = 0;
+TEST_F(TraceDoorTest, RefusesOtherCompressionsWhateverTheHeaderSays) {
+  // 6 bytes that distinguish it, the last a zero.
+  std::string xz_file = "\xFD\x37zXZ";
+  xz_file.resize(20);
+  const http::Response xz = post_json(xz_file);
+  EXPECT_EQ(xz.status, 415) << xz.body;
+  EXPECT_THAT(xz.body, HasSubstr("xz"));
+  const auto packed = formats::gzip(as_bytes(kOtlp));
+  ASSERT_TRUE(packed) << packed.error().text();
+  const http::Response twice = post_gzip(*packed);
+  EXPECT_EQ(twice.status, 400) << twice.body;
+  EXPECT_THAT(sink_.texts, IsEmpty());
+}
+
+TEST_F(TraceDoorTest, TypesAndEncodingsHaveNoCase) {
+  const auto packed = formats::gzip(as_bytes(kOtlp));
+  ASSERT_TRUE(packed) << packed.error().text();
+  const http::Response answer =
+      post("/v1/traces", *packed, {{"Content-Type", "Application/JSON"}, {"Content-Encoding", "GZIP"}});
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.content_type, "application/json");
+  EXPECT_EQ(post("/v1/traces", "", {{"Content-Type", "Application/X-Protobuf"}}).status, 200);
+}
+
+TEST_F(TraceDoorTest, ARequestWithoutSpansIsOne) {
+  EXPECT_EQ(post_json("{}").status, 200);
+  EXPECT_EQ(post_json(R"({"resourceSpans": []})").status, 200);
+}
+
+// Spans name services and machines of anybody, and a machine speaks for itself alone.
+TEST_F(TraceDoorTest, MachinesMayNotSendTraces) {
+  caller_ = {.role = http::Role::kMachine, .name = "m1"};
+  EXPECT_EQ(post_json(kOtlp).status, 403);
+  EXPECT_EQ(post("/api/v2/spans", "[]", {}).status, 403);
+  EXPECT_THAT(sink_.texts, IsEmpty());
+  caller_ = {.role = http::Role::kUpload, .name = "collector"};
+  EXPECT_EQ(post_json(kOtlp).status, 200);
+}
+
+TEST_F(TraceDoorTest, NothingIsTakenWhileThereIsNoRoom) {
+  bool is_full = true;
+  options_.check_room = [&is_full]() -> Status {
+    return is_full ? fail(ErrorCode::kUnavailable, "the disk is nearly full") : Status();
+  };
+  const http::Response refused = post_json(kOtlp);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_NE(refused.header("Retry-After"), "");
+  EXPECT_THAT(sink_.texts, IsEmpty());
+  is_full = false;
+  EXPECT_EQ(post_json(kOtlp).status, 200);
+}
+
+TEST_F(TraceDoorTest, LargeRequestsAreRefused) {
+  open({.max_spans = 0});
   EXPECT_EQ(post_json(kOtlp).status, 413);
-  options_ = {.max_decoded_bytes = 100};
+  open({.max_decoded_bytes = 100});
+  EXPECT_EQ(post_json(kOtlp).status, 413);
+  EXPECT_EQ(post_gzip(kOtlp).status, 413);
+  open({.max_json_bytes = 100});
   EXPECT_EQ(post_json(kOtlp).status, 413);
   for (const http::Route& route : server::trace_routes(sink_, {.max_body_bytes = 77})) {
     EXPECT_EQ(route.max_body_bytes, 77);
   }
   EXPECT_THAT(sink_.texts, IsEmpty());
+}
+
+// A request whose memory is counted.
+std::string large_otlp() {
+  std::string body = kOtlp;
+  body.append(100'000, ' ');
+  return body;
+}
+
+// It would take more memory than its type lets expect.
+TEST_F(TraceDoorTest, LargeJsonOfAnotherTypeIsNotRead) {
+  EXPECT_EQ(post_protobuf(kOtlp).status, 400);
+  EXPECT_EQ(post_protobuf(large_otlp()).status, 413);
+  EXPECT_THAT(sink_.texts, IsEmpty());
+}
+
+TEST_F(TraceDoorTest, ARequestThatFindsNoMemoryIsSentAwayInTheEnd) {
+  options_.max_memory_bytes = 1;
+  options_.max_wait = std::chrono::milliseconds(0);
+  http::Response inner;
+  sink_.during_add = [&] { inner = post_json(large_otlp()); };
+  EXPECT_EQ(post_json(large_otlp()).status, 200);
+  EXPECT_EQ(inner.status, 503) << inner.body;
+  EXPECT_NE(inner.header("Retry-After"), "");
+  EXPECT_EQ(post_json(large_otlp()).status, 200) << "what was held is given back";
+}
+
+TEST_F(TraceDoorTest, ARequestWaitsForTheMemoryOfAnother) {
+  options_.max_memory_bytes = 1;
+  options_.max_wait = std::chrono::hours(1);
+  http::Response second;
+  std::jthread sender;
+  // It ends once the first has given back what it holds, and not before.
+  sink_.during_add = [&] { sender = std::jthread([&] { second = post_json(large_otlp()); }); };
+  EXPECT_EQ(post_json(large_otlp()).status, 200);
+  sender.join();
+  EXPECT_EQ(second.status, 200) << second.body;
+}
+
+// Its bytes count as they are, not as what they might become.
+TEST_F(TraceDoorTest, SmallCompressedRequestsDoNotKeepEachOtherOut) {
+  options_.max_memory_bytes = 1;
+  options_.max_wait = std::chrono::milliseconds(0);
+  http::Response inner;
+  sink_.during_add = [&] { inner = post_gzip(kOtlp); };
+  EXPECT_EQ(post_gzip(kOtlp).status, 200);
+  EXPECT_EQ(inner.status, 200) << inner.body;
 }
 
 TEST_F(TraceDoorTest, AFailureOfTheStoreIsToBeTriedAgain) {
