@@ -314,9 +314,9 @@ std::vector<Key> retention_keys(ServerConfig& config) {
        "system.",
        SizeBytes{&config.retention_traces_max_bytes}, Range{0, kLargestStoreBytes}},
       {"retention.min_free_bytes",
-       "Minimum of the file system that stays free. Under it the oldest raw profiles and blocks are dropped, "
-       "and where\nnothing is left to drop, uploads get 503 and daemons keep their profiles. Orders still "
-       "work. Default: 0, 10 % of the\nfile system, at most 10 GiB.",
+       "Minimum of the file system that stays free. Under it the oldest raw profiles, blocks and request "
+       "traces are\ndropped, and where nothing is left to drop, uploads and traces get 503, and daemons keep "
+       "their profiles. Orders\nstill work. Default: 0, 10 % of the file system, at most 10 GiB.",
        SizeBytes{&config.retention_min_free_bytes}, Range{0, kLargestStoreBytes}},
       {"retention.max_upload_age",
        "Maximum age of profiles that daemons send, counted from the end of their windows; older ones are "

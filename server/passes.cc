@@ -32,6 +32,16 @@ std::chrono::nanoseconds until_due(const scheduler::Drawer& drawer) {
       std::clamp<int64_t>(drawer.next_due_ns() - wall_now_ns(), 0, kLongestWaitNs));
 }
 
+// Whether a block was dropped for a disk that is too full.
+Result<bool> make_room(store::SpanSink& spans, const store::RetentionLimits& limits,
+                       const std::function<Result<int64_t>()>& free_bytes) {
+  const auto free = free_bytes();
+  if (!free) {
+    return propagate(free);
+  }
+  return *free < limits.wanted_free_bytes() ? spans.drop_oldest() : Result<bool>(false);
+}
+
 }  // namespace
 
 BackgroundTask::Pass rows_pass(store::Ingest& ingest, BackgroundWork& work) {
@@ -119,17 +129,21 @@ BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::Retentio
   };
 }
 
-BackgroundTask::Pass spans_pass(store::SpanSink& spans, const store::RetentionLimits& limits) {
-  return [&spans, limits](const std::stop_token&) -> Result<NextPass> {
-    const auto dropped = spans.drop_old(wall_now_ns() - limits.traces_max_age_ns,
-                                        static_cast<uint64_t>(limits.traces_max_bytes));
-    if (!dropped) {
-      return propagate(dropped);
+BackgroundTask::Pass spans_pass(store::SpanSink& spans, const store::RetentionLimits& limits,
+                                std::function<Result<int64_t>()> free_bytes) {
+  return [&spans, limits, free_bytes = std::move(free_bytes)](const std::stop_token&) -> Result<NextPass> {
+    const auto old = spans.drop_old(wall_now_ns() - limits.traces_max_age_ns,
+                                    static_cast<uint64_t>(limits.traces_max_bytes));
+    // The disk gets back later what has just been dropped. A failure is no reason to leave it full.
+    const auto oldest = old.value_or(0) == 0 ? make_room(spans, limits, free_bytes) : Result<bool>(false);
+    const uint64_t dropped = old.value_or(0) + (oldest.value_or(false) ? 1 : 0);
+    if (dropped > 0) {
+      log_info("retention: dropped {} blocks of request traces", dropped);
     }
-    if (*dropped > 0) {
-      log_info("retention: dropped {} blocks of request traces", *dropped);
+    if (!old) {
+      return propagate(old);
     }
-    return NextPass{.after = kRetentionInterval};
+    return oldest ? Result<NextPass>(NextPass{.after = kRetentionInterval}) : propagate(oldest);
   };
 }
 

@@ -38,8 +38,10 @@ Result<BackgroundTask::Pass> compaction_pass(store::Ingest& ingest, const store:
 BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::RetentionLimits& limits,
                                     std::function<void()> dropped);
 
-// Makes segments of spans, and drops those over a limit, every few seconds.
-BackgroundTask::Pass spans_pass(store::SpanSink& spans, const store::RetentionLimits& limits);
+// Makes segments of spans, and drops those over a limit, every few seconds. Of a disk that is too full by `free_bytes` a pass drops one block
+// at most, as retention does of profiles.
+BackgroundTask::Pass spans_pass(store::SpanSink& spans, const store::RetentionLimits& limits,
+                                std::function<Result<int64_t>()> free_bytes);
 
 // Rolls up one block, as often as there is one over a limit; removes replaced files when they are due. `replaced`: called once the files of a
 // block are to be closed.

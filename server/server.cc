@@ -21,6 +21,7 @@
 #include "server/profile_api.h"
 #include "server/query_api.h"
 #include "server/store_settings.h"
+#include "store/directory/disk_usage.h"
 #include "web/page_files.h"
 
 namespace plimsoll::server {
@@ -218,7 +219,8 @@ Status Server::start_work(const config::ServerConfig& config, symbolizer::TableW
     return propagate(retained);
   }
   work_.start(kRetention, retention_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
-  work_.start(kSpans, spans_pass(*spans_, *retained));
+  work_.start(kSpans, spans_pass(*spans_, *retained,
+                                 [folder = config.data_dir] { return store::free_bytes(folder); }));
   work_.start(kRollUp, roll_up_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
   work_.start(kCompaction, std::move(*compaction));
   work_.start(
@@ -255,7 +257,11 @@ Status Server::listen(const config::ServerConfig& config, symbolizer::TableWorke
   fleet_options.tls.client_ca = config.access_machine_ca;
   fleet_options.path_hints = {
       {"/api/", "this address is for daemons; users take that of server.listen (default port 7070)"}};
-  auto daemons = http::Listener::start(fleet_options, fleet_routes(config));
+  auto routes = fleet_routes(config);
+  if (!routes) {
+    return propagate(routes);
+  }
+  auto daemons = http::Listener::start(fleet_options, std::move(*routes));
   if (!daemons) {
     return propagate(daemons, "listening for daemons");
   }
@@ -276,10 +282,17 @@ Status Server::listen(const config::ServerConfig& config, symbolizer::TableWorke
   return {};
 }
 
-std::vector<http::Route> Server::fleet_routes(const config::ServerConfig& config) {
+Result<std::vector<http::Route>> Server::fleet_routes(const config::ServerConfig& config) {
+  const auto limits = retention_limits(config, config.data_dir);
+  if (!limits) {
+    return propagate(limits);
+  }
   TraceDoorOptions traces{.sample_one_in = static_cast<uint32_t>(config.traces_sample)};
   traces.max_body_bytes = std::min(traces.max_body_bytes, static_cast<size_t>(config.max_profile_bytes));
   traces.max_memory_bytes = memory_share(traces.max_memory_bytes, kPartOfTraces);
+  traces.check_room = [folder = config.data_dir, min_bytes = limits->min_free_bytes] {
+    return store::expect_free_bytes(folder, min_bytes);
+  };
   std::vector<http::Route> routes = fleet_.routes();
   std::ranges::move(trace_routes(*spans_, traces), std::back_inserter(routes));
   return routes;

@@ -52,7 +52,7 @@ class Server {
          std::unique_ptr<scheduler::Drawer> drawer, const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config, symbolizer::TableWorker profile_worker);
   Status start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
-  std::vector<http::Route> fleet_routes(const config::ServerConfig& config);
+  Result<std::vector<http::Route>> fleet_routes(const config::ServerConfig& config);
   std::vector<http::Route> people_routes(const config::ServerConfig& config,
                                          symbolizer::TableWorker profile_worker);
   std::vector<ListenerHealth> listeners();

@@ -24,14 +24,8 @@ Result<Accepted> ProfileAcceptor::accept_upload(Bytes encoded, const wire::Profi
 }
 
 Status ProfileAcceptor::check_room() {
-  if (limits_.min_free_bytes > 0) {
-    const auto free = free_bytes(data_dir_);
-    if (free && *free < limits_.min_free_bytes) {
-      return with_hint(
-          fail(ErrorCode::kUnavailable, "{} bytes are free on the disk of {}, under the minimum of {}", *free,
-               data_dir_, limits_.min_free_bytes),
-          "free some, or lower retention.min_free_bytes");
-    }
+  if (const Status room = expect_free_bytes(data_dir_, limits_.min_free_bytes); !room) {
+    return room;
   }
   if (limits_.max_archive_bytes < INT64_MAX) {
     const auto used = archive_.used_bytes();

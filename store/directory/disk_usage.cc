@@ -51,6 +51,16 @@ Result<int64_t> free_bytes(const std::string& path) {
                      : propagate(file_system);
 }
 
+Status expect_free_bytes(const std::string& path, int64_t min_bytes) {
+  const auto free = min_bytes > 0 ? free_bytes(path) : Result<int64_t>(min_bytes);
+  return !free || *free >= min_bytes
+             ? Status()
+             : with_hint(fail(ErrorCode::kUnavailable,
+                              "{} bytes are free on the disk of {}, under the minimum of {}", *free, path,
+                              min_bytes),
+                         "free some, or lower retention.min_free_bytes");
+}
+
 Result<int64_t> disk_bytes(const std::string& path) {
   const auto file_system = file_system_of(path);
   return file_system ? Result<int64_t>(static_cast<int64_t>(file_system->f_blocks * file_system->f_frsize))

@@ -19,6 +19,10 @@ int64_t allocated_bytes_of(const struct stat& attributes);
 // Free on the file system of a path, for users without privileges.
 Result<int64_t> free_bytes(const std::string& path);
 
+// kUnavailable where less than that is free, the minimum of retention.min_free_bytes. A disk that cannot be measured passes, and so does a
+// minimum of 0.
+Status expect_free_bytes(const std::string& path, int64_t min_bytes);
+
 // Of that file system, used or free.
 Result<int64_t> disk_bytes(const std::string& path);
 

@@ -24,9 +24,6 @@ constexpr int64_t kPagesAtOnce = 1024;
 // Machines' clocks may be so far ahead (scheduler/plausibility.cc): a window that ends tomorrow grows old a day later.
 constexpr int64_t kMaxClockErrorNs = RetentionLimits::kDayNs;
 
-// The disk gets so much more than the minimum, so that daemons are sent away only where nothing is left to drop.
-constexpr int64_t kFreeMarginPercent = 10;
-
 // Of the files in a folder; 0: there are none.
 int64_t newest_change_ns(const std::string& folder) {
   int64_t newest_ns = 0;
@@ -193,7 +190,7 @@ Status Retention::forget_ids(const std::stop_token& stop, RetentionReport& repor
 // As much as is missing by one measurement, and one block at most: files that a question has open, and some file systems, give room back later
 // only, and what is dropped does not come again.
 Status Retention::free_disk(const std::stop_token& stop, RetentionReport& report) {
-  const int64_t wanted = limits_.min_free_bytes + limits_.min_free_bytes / 100 * kFreeMarginPercent;
+  const int64_t wanted = limits_.wanted_free_bytes();
   const auto free = environment_.free_bytes(ingest_.directory().path());
   if (!free) {
     return propagate(free);

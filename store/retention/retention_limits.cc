@@ -13,6 +13,7 @@ constexpr int64_t kTracesPercent = 15;
 constexpr int64_t kFreePercent = 10;
 // A tenth of a large disk is more than a machine needs to go on working.
 constexpr int64_t kMaxFreeBytes = int64_t{10} << 30;
+constexpr int64_t kFreeMarginPercent = 10;
 
 constexpr uint64_t kMinBlocks = 8;
 
@@ -32,6 +33,10 @@ RetentionLimits RetentionLimits::on_disk_of(int64_t disk_bytes) const {
   limits.min_free_bytes =
       min_free_bytes > 0 ? min_free_bytes : std::min(disk_bytes / 100 * kFreePercent, kMaxFreeBytes);
   return limits;
+}
+
+int64_t RetentionLimits::wanted_free_bytes() const {
+  return min_free_bytes + min_free_bytes / 100 * kFreeMarginPercent;
 }
 
 uint64_t max_block_bytes(const RetentionLimits& limits, uint64_t configured) {

@@ -31,6 +31,9 @@ struct RetentionLimits {
   // Of a file system of that size: 15 % for raw profiles, 45 % for rows, 35 % for full ones among them, 5 % for symbol tables, 15 % for traces, and 10 %, but no more than 10 GiB, that stay
   // free.
   RetentionLimits on_disk_of(int64_t disk_bytes) const;
+
+  // What dropping aims at: a tenth over the minimum, so that senders are sent away only where nothing is left to drop.
+  int64_t wanted_free_bytes() const;
 };
 
 // The largest block that is kept within the limits: at least eight of them have room, so that what is dropped at once is not much of all.

@@ -7,6 +7,7 @@
 
 #include "http/client.h"
 #include "server/server.h"
+#include "store/directory/disk_usage.h"
 #include "store/store.h"
 #include "tests/temporary_directory.h"
 #include "tests/traces/span_fixture.h"
@@ -32,6 +33,8 @@ class ServerTraces : public ::testing::Test {
   ServerTraces() {
     config_.data_dir = folder_ / "data";
     config_.listen = config_.fleet_listen = "127.0.0.1:0";
+    // Whatever is free where the test runs.
+    config_.retention_min_free_bytes = 1;
   }
 
   std::unique_ptr<server::Server> start() const {
@@ -77,6 +80,17 @@ TEST_F(ServerTraces, AreKeptOnceAndStayWhenTheServerStartsAgain) {
   const auto server = start();
   EXPECT_EQ(post(*server, "/v1/traces", otlp_json(1)), 200);
   EXPECT_THAT(answer_of(*source), ElementsAre(first, second));
+}
+
+// As profiles are: traces would take what is left of the disk, and profiles be dropped for it.
+TEST_F(ServerTraces, AreSentAwayWhileTheDiskIsNearlyFull) {
+  const auto disk_bytes = store::disk_bytes(folder_.path());
+  ASSERT_TRUE(disk_bytes) << disk_bytes.error().text();
+  // More than is ever free.
+  config_.retention_min_free_bytes = *disk_bytes - 1;
+  const auto server = start();
+  EXPECT_EQ(post(*server, "/v1/traces", otlp_json(1)), 503);
+  EXPECT_THAT(answer_of(*store::open_span_source(config_.data_dir)), IsEmpty());
 }
 
 TEST_F(ServerTraces, AreSampledAsConfigured) {
