@@ -327,6 +327,15 @@ std::vector<Key> retention_keys(ServerConfig& config) {
   };
 }
 
+std::vector<Key> traces_keys(ServerConfig& config) {
+  return {
+      {"traces.sample",
+       "How many traces one that is kept stands for: 20 keeps one in 20, chosen by the trace's ID. 1: all "
+       "are kept.",
+       &config.traces_sample, Range{1, 1'000'000}},
+  };
+}
+
 std::vector<Key> symbols_keys(ServerConfig& config) {
   return {
       {"symbols.roots", "Folders whose files the symbolizer may open when a profile refers to them.",
@@ -369,16 +378,6 @@ Result<int64_t> AccessToken::expires_ns() const {
              : with_hint(fail(ErrorCode::kInvalid, "expires is \"{}\", which is neither a date nor a time",
                               expires),
                          "write \"2027-12-31\" or \"2027-12-31T18:00:00Z\"");
-}
-
-std::vector<Key> traces_keys(ServerConfig& config) {
-  return {
-      {"traces.sample",
-       "How many traces one that is kept stands for: 20 keeps one in 20, chosen by the trace's ID. 1: all "
-       "are "
-       "kept.",
-       &config.traces_sample, Range{1, 1'000'000}},
-  };
 }
 
 std::vector<Key> ServerConfig::keys() {
