@@ -84,18 +84,18 @@ class Importer {
 
   Status import(const formats::InputFile& input) {
     const std::string& path = input.name;
-    const auto spans =
-        is_recording(input) ? Result<formats::SpansRead>(formats::SpansRead()) : traces_.import(input);
+    const bool is_of_perf = is_recording(input);
+    const auto spans = is_of_perf ? Result<TracesImported>(TracesImported()) : traces_.import(input);
     if (!spans) {
       return propagate(spans, "importing {}", path);
     }
-    if (spans->taken > 0) {
-      report(path, *spans);
+    if (spans->read.taken > 0) {
+      report(path, spans->read);
       return {};
     }
-    auto content = is_recording(input) ? read_recording(input) : read_profile(input);
+    auto content = is_of_perf ? read_recording(input) : read_profile(input);
     if (!content) {
-      return propagate(content, "importing {}", path);
+      return propagate(with_reason(content, spans->refused), "importing {}", path);
     }
     const auto accepted = ingest_.accept(as_bytes(content->encoded), limits_);
     // The ID of a converted profile is its content's: what differs is the time of a file that was copied.
@@ -128,6 +128,15 @@ class Importer {
   }
 
  private:
+  // What is neither may be traces with an error in them. Where even their format is not known, the reader of profiles has said all.
+  static Result<ToAccept> with_reason(const Result<ToAccept>& content, const std::optional<Error>& refused) {
+    auto failure = propagate(content);
+    if (refused.has_value() && refused->code != ErrorCode::kUnsupported) {
+      failure.error().message += fmt::format("; read as request traces: {}", refused->message);
+    }
+    return failure;
+  }
+
   void report(const std::string& path, const formats::SpansRead& read) const {
     if (read.rejected > 0) {
       add_remark(path, fmt::format("{} spans skipped: {}", read.rejected, read.first_rejection));

@@ -117,6 +117,18 @@ TEST_F(ImportFiles, OfArchivesThatAreNoProfilesAreNamedAndTheOthersTaken) {
                                   HasSubstr("2 of 3 files were not imported")));
 }
 
+TEST_F(ImportFiles, OfTracesThatCannotBeReadSayWhy) {
+  const Finished torn =
+      import({write("torn.csv", "TraceID,SpanID,OperationName,StartTimeUnixNano,EndTimeUnixNano\n1,2\n")});
+  EXPECT_EQ(torn.status, 1);
+  EXPECT_THAT(torn.err, AllOf(HasSubstr("unknown profile format"),
+                              HasSubstr("read as request traces: line 2: 2 fields, the header has 5")));
+  const Finished without_ids =
+      import({write("ids.json", R"({"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "a"}]}]}]})")});
+  EXPECT_EQ(without_ids.status, 1);
+  EXPECT_THAT(without_ids.err, HasSubstr("none of its 1 spans can be stored"));
+}
+
 TEST_F(ImportFiles, AreOfThePlatformThatIsGivenWhereTheyNameNone) {
   const Finished imported =
       run({"plimsoll", "import", "--data", folder_ / "data", "--machine", "m1", "--platform", "AMD Zen 4",
