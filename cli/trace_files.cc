@@ -2,7 +2,9 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <string>
 #include <tuple>
@@ -69,14 +71,26 @@ Result<TraceFiles> read_store(const std::string& data_dir, const store::SpanQues
     return propagate(directory);
   }
   TraceFiles made{.spans = std::make_unique<traces::SpanSet>(), .assembly = {}, .notes = {}};
-  const auto damaged = store::open_span_source(data_dir)->read(
-      question, [&](const store::StoredSpan& stored) -> Status { return made.spans->add(stored.span); });
+  double min_weight = std::numeric_limits<double>::infinity();
+  double max_weight = 0;
+  const auto damaged =
+      store::open_span_source(data_dir)->read(question, [&](const store::StoredSpan& stored) -> Status {
+        min_weight = std::min(min_weight, stored.weight);
+        max_weight = std::max(max_weight, stored.weight);
+        return made.spans->add(stored.span);
+      });
   if (!damaged) {
     return propagate(damaged);
   }
   for (const store::DamagedPart& part : *damaged) {
     made.notes.push_back(fmt::format("{} spans are missing: {}",
                                      part.rows == 0 ? "some" : std::to_string(part.rows), part.why));
+  }
+  // Nothing that is computed from a SpanSet knows weights: counts and shares of the two mix.
+  if (min_weight < max_weight) {
+    made.notes.push_back(
+        fmt::format("spans of different sampling rates are counted alike: each stands for {} to {} requests",
+                    min_weight, max_weight));
   }
   return made;
 }
