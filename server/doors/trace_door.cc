@@ -223,7 +223,8 @@ std::vector<http::Route> trace_routes(store::SpanSink& sink, const TraceDoorOpti
                        .path = path,
                        .max_body_bytes = options.max_body_bytes,
                        .handle = handle,
-                       .threads = http::Threads::kLong,
+                       // Not among the uploads of profiles, which would wait behind large batches.
+                       .threads = http::Threads::kBackground,
                        .right = http::Right::kUpload};
   };
   return {

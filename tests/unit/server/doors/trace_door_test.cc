@@ -71,6 +71,7 @@ class TraceDoorTest : public ::testing::Test {
     }
     EXPECT_EQ(route->right, http::Right::kUpload);
     EXPECT_EQ(route->method, "POST");
+    EXPECT_EQ(route->threads, http::Threads::kBackground) << "profiles do not wait for traces";
     http::Request request;
     request.body = body;
     request.headers = headers;
