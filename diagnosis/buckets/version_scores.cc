@@ -132,7 +132,8 @@ std::vector<uint32_t> block_values(const std::vector<uint32_t>& block, uint32_t 
   return group;
 }
 
-// Hosts with both sides by their number; the others keep their mean. Empty where few hosts are so.
+// Hosts with both sides by their number; the others keep their mean, less that of the block, which takes in both: either side loses
+// as much of it in a block that has both. Empty where few hosts are so.
 std::vector<uint32_t> shared_hosts(const ComparedRequests& requests) {
   std::vector<uint8_t> sides(requests.hosts, 0);
   for (size_t i = 0; i < requests.size(); ++i) {

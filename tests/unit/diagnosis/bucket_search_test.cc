@@ -341,8 +341,9 @@ TEST(BucketSearch, AdjustsForAnAttributeWithALongTail) {
   EXPECT_EQ(version_scores(requests).strata, 11);
 }
 
-// 6 hosts ran both sides, 4 that are slower one each: those have nothing that they could be compared with themselves in.
-TEST(VersionScores, LeavesHostsOfOneSideTheirMean) {
+// 6 hosts ran both sides, 4 that are slower one each: those have nothing that they could be compared with themselves in,
+// and lose only what the mean of the one block of time takes in either round: 0.3 - 0.4 x 0.3 = 0.18 is left.
+TEST(VersionScores, LeavesHostsOfOneSideTheirMeanLessThatOfTheBlock) {
   ComparedRequests requests;
   requests.hosts = 10;
   for (uint32_t i = 0; i < 800; ++i) {
@@ -359,7 +360,7 @@ TEST(VersionScores, LeavesHostsOfOneSideTheirMean) {
     means[i % 10 < 6 ? 0 : 1] += static_cast<double>(scores.score[i]) / (i % 10 < 6 ? 480 : 320);
   }
   EXPECT_NEAR(means[0], 0, 0.01);
-  EXPECT_GT(means[1], 0.2);
+  EXPECT_NEAR(means[1], 0.18, 0.02);
 }
 
 }  // namespace
