@@ -31,9 +31,11 @@ std::string versioned_disks_table(const VersionedDisksOptions& options) {
   std::string table =
       "trace_id,span_id,parent_id,service,method,machine,version,start_ns,end_ns,hw,size,zone\n";
   for (int request = 0; request < options.requests; ++request) {
-    // Before 2.1 is rolled out its hosts get no requests.
+    // Before 2.1 is rolled out its hosts get no requests: a neighbour does, which is of 2.0 on either side.
     int host = static_cast<int>(uniform() * options.hosts);
-    host += request < options.requests / 20 && host % 3 == 0 ? 1 : 0;
+    if (request < options.requests / 20 && host % 3 == 0) {
+      host += host + 1 < options.hosts ? 1 : -1;
+    }
     const bool is_new = host % 3 == 0;
     const bool is_c7 = host % 2 == 0;
     const bool is_large = uniform() < 0.4;
