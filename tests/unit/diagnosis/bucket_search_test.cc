@@ -153,7 +153,8 @@ ComparedRequests rolled_out_in_place(uint64_t seed, double factor) {
 }
 
 TEST(BucketSearch, AccusesNothingWhereHostsRanVersionsUnequally) {
-  constexpr int kTrials = 150;
+  // 8 of 300 are within the limit: at the level of 1 % more are accused in 1 of 260 choices of seeds.
+  constexpr int kTrials = 300;
   int accused = 0;
   for (uint64_t seed = 0; seed < kTrials; ++seed) {
     accused += found_in(rolled_out_in_place(3000 + seed, 1)).empty() ? 0 : 1;
@@ -244,7 +245,7 @@ TEST(HostContrast, SumsOverAMillionHosts) {
   constexpr uint32_t kHosts = 1'000'000;
   std::mt19937_64 random(3);
   std::vector<HostMean> means;
-  std::vector<LaneBits> labels(2 * kHosts, 0);
+  std::vector<LaneBits> labels(2 * size_t{kHosts}, 0);
   for (uint32_t host = 0; host < kHosts; ++host) {
     const uint32_t side = host % 2;
     const float weight = 0.9F;
