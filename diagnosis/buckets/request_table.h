@@ -22,7 +22,8 @@ struct RequestTableOptions {
   std::string version = {};   // empty: the versions of those services that ran several
   std::vector<std::string> attributes = {};  // searched; empty: all with 2 to 32 values
   std::string base = {};  // a version; empty: all but `current`, and where that is empty all that are older
-  // A version; empty: the newest with 20 requests. The newest came last; of those that were there from the start it is the highest.
+  // A version; empty: the newest with 20 requests, newer than `base` unless that is the newest itself. The newest came last;
+  // of those that were there from the start it is the highest.
   std::string current = {};
   int64_t since_ns = 0;
   int64_t until_ns = INT64_MAX;

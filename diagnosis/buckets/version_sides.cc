@@ -84,16 +84,33 @@ size_t TableBuilder::from_start() const {
 }
 
 // The newest with enough requests; those that are older are its base. One that is newer has too few to be compared, and is no base.
+// Against a base that the user named, only what is newer than it: unless it is the newest, and the way back is asked for.
 Status TableBuilder::choose_newest(std::optional<size_t> base) {
   const std::vector<size_t> by_age = versions_by_age();
   const auto is_current = [&](size_t version) {
     return version != base && made_.versions[version].requests >= kMinRequestsOfVersion;
   };
-  const auto current = std::find_if(by_age.rbegin(), by_age.rend(), is_current);
-  if (current == by_age.rend()) {
+  const bool must_be_newer = base && *base != by_age.back();
+  const auto end = must_be_newer ? std::find(by_age.rbegin(), by_age.rend(), *base) : by_age.rend();
+  const auto current = std::find_if(by_age.rbegin(), end, is_current);
+  if (current == end && must_be_newer) {
+    return with_field(
+        with_hint(fail(ErrorCode::kNotFound, "no version newer than {} has {} requests", options_.base,
+                       kMinRequestsOfVersion),
+                  "give traces of more requests, or name the version to compare with it: --new VERSION"),
+        "--base");
+  }
+  if (current == end) {
     return rare_versions();
   }
   made_.versions[*current].is_current = true;
+  for (auto newer = by_age.rbegin(); newer != current; ++newer) {
+    if (*newer != base) {
+      made_.notes.push_back(fmt::format("version {} has {} requests, {} are needed: left out",
+                                        made_.versions[*newer].name, made_.versions[*newer].requests,
+                                        kMinRequestsOfVersion));
+    }
+  }
   if (base) {
     made_.versions[*base].is_base = true;
     return {};
@@ -107,11 +124,6 @@ Status TableBuilder::choose_newest(std::optional<size_t> base) {
   }
   if (requests < kMinRequestsOfVersion) {
     return rare_versions();
-  }
-  for (auto newer = by_age.rbegin(); newer != current; ++newer) {
-    made_.notes.push_back(fmt::format("version {} has {} requests, {} are needed: left out",
-                                      made_.versions[*newer].name, made_.versions[*newer].requests,
-                                      kMinRequestsOfVersion));
   }
   if (*current < from_start() && base_from_start > 0) {
     made_.notes.push_back(

@@ -144,7 +144,8 @@ TEST(BucketReport, TakesTheVersionThatCameLastForTheNewOne) {
 }
 
 // "NEW against BASE", and the notes; of so many requests of each version, one after the other, each with `spans` spans of the service.
-std::string sides_of(const std::vector<std::pair<std::string, int>>& versions, int spans = 1) {
+std::string sides_of(const std::vector<std::pair<std::string, int>>& versions, int spans = 1,
+                     const std::string& base = "") {
   std::string table = "trace_id,span_id,parent_id,service,method,machine,version,start_ns,end_ns\n";
   int64_t row = 0;
   for (const auto& [version, requests] : versions) {
@@ -157,7 +158,7 @@ std::string sides_of(const std::vector<std::pair<std::string, int>>& versions, i
     }
   }
   const traces::SpanSet set = spans_in(table);
-  const auto made = request_table(set, traces::assemble(set));
+  const auto made = request_table(set, traces::assemble(set), {.base = base});
   if (!made) {
     return made.error().text();
   }
@@ -176,6 +177,16 @@ TEST(BucketReport, TurnsNoSidesWhereTheNewestVersionIsRare) {
             "2.0 against 1.9; version 2.1 has 5 requests, 20 are needed: left out");
   EXPECT_EQ(sides_of({{"1.8", 5}, {"1.9", 50}, {"2.0", 50}}), "2.0 against 1.8, 1.9");
   EXPECT_THAT(sides_of({{"1.9", 15}, {"2.0", 15}, {"2.1", 15}}), HasSubstr("disk 1.9 has 15, 2.0 has 15"));
+}
+
+TEST(BucketReport, TakesWhatIsNewerThanANamedBaseForNew) {
+  EXPECT_THAT(sides_of({{"1.9", 1000}, {"2.0", 1000}, {"2.1", 5}}, 1, "2.0"),
+              AllOf(HasSubstr("no version newer than 2.0 has 20 requests"), HasSubstr("--new VERSION")));
+  EXPECT_EQ(sides_of({{"1.9", 50}, {"2.0", 50}, {"2.1", 50}, {"2.2", 5}}, 1, "1.9"),
+            "2.1 against 1.9; version 2.2 has 5 requests, 20 are needed: left out");
+  EXPECT_EQ(sides_of({{"1.8", 50}, {"1.9", 5}, {"2.0", 50}}, 1, "2.0"),
+            "1.8 against 2.0; version 1.9 has 5 requests, 20 are needed: left out")
+      << "the way back";
 }
 
 TEST(BucketReport, SaysThatTheDirectionFollowsFromNames) {
