@@ -57,20 +57,25 @@ struct BucketSearch {
 // The test of a bucket is a moderated t of host means of version_scores(): with n_h requests, mean score m_h and weight
 // w_h = n_h / (n_h + k) of host h (k: variance within hosts over variance between them), M = sum w m / sum w of either side,
 //
-//   t = (M_new - M_base) / sqrt(V_new / W_new + V_base / W_base),   V = (sum w (m - M)^2 + d v) / (hosts - 1 + d),
+//   t = (M_new - M_base) / sqrt(V_new / W_new + V_base / W_base + (V_new + V_base) P / (W_new W_base)),
+//   V = (sum w (m - M)^2 + d v) / (hosts - 1 + d),
 //
-// where a host that ran both versions stands with half its difference on either side, weighed by 4 n_new n_old / (n_new + n_old) requests: it is
-// compared with itself, and one that ran a version for minutes only weighs little. v is the variance between hosts of all requests and d = 4 (Welch, Biometrika 34, 1947; Smyth, Statistical Applications in Genetics and
-// Molecular Biology 3, 2004). p is the share of permutations of versions over hosts, those of hosts with both sides swapped or not, whose
-// largest t over all buckets is as large (Westfall and Young, Resampling-Based Multiple Testing, 1993): of all, where there are 5,000 or fewer,
-// the one that happened among them; else (as large + 1) / (999 + 1), and permuting stops early once p cannot become as small as max_p (Besag
-// and Clifford, Biometrika 78, 1991).
+// where a host that ran both versions stands with half its difference on either side, weighed by
+// 4 n_new n_old / (n_new + n_old) requests: it is compared with itself, and one that ran a version for minutes only weighs
+// little. Both halves deviate together, for which P stands, the weight of such hosts: where all are so, t is that of a
+// paired test. v is the variance between hosts of all requests and d = 4 (Welch, Biometrika 34, 1947; Smyth, Statistical
+// Applications in Genetics and Molecular Biology 3, 2004). p is the share of permutations of versions over hosts, those of
+// hosts with both sides swapped or not, whose largest t over all buckets is as large (Westfall and Young, Resampling-Based
+// Multiple Testing, 1993): of all, where there are 5,000 or fewer, the one that happened among them; else
+// (as large + 1) / (999 + 1), and permuting stops early once p cannot become as small as max_p (Besag and Clifford,
+// Biometrika 78, 1991).
 //
-// Of the buckets with a p of max_p or less of their own, by the same maxima, the one is named that explains most: with the largest
-// (M_new - M_base)^2 / (1 / W_new + 1 / W_base), by which a slower bucket reduces the weighted squares of host means. Its description is then
-// cut: a term goes unless what the bucket lacks for it is less slow, by two standard errors of the difference, or p would exceed max_p; of
-// several such terms the one without which it explains most. The p reported is that of the bucket as described. Its requests are left out, and
-// the search goes on until nothing is found.
+// Of the buckets with a p of max_p or less of their own, by the same maxima, the one is named that explains most: with the
+// largest (M_new - M_base)^2 / (1 / W_new + 1 / W_base + 2 P / (W_new W_base)), by which a slower bucket reduces the
+// weighted squares of host means. Its description is then cut: a term goes unless what the bucket lacks for it is less slow,
+// by two standard errors of the difference, or p would exceed max_p; of several such terms the one without which it
+// explains most. The p reported is that of the bucket as described. Its requests are left out, and the search goes on until
+// nothing is found.
 //
 // 1 million requests with 6 attributes take some seconds; memory: 100 bytes a request, and 128 MB.
 BucketSearch search_buckets(const ComparedRequests& requests, const BucketSearchOptions& options = {});

@@ -24,6 +24,7 @@ void add(const HostMean& mean, SideSums& sums) {
   sums.weight += static_cast<double>(mean.weight);
   sums.weighted += static_cast<double>(mean.weighted);
   sums.squared += static_cast<double>(mean.squared);
+  sums.paired += mean.is_pair ? static_cast<double>(mean.weight) : 0;
 }
 
 // Sums of so many in single precision are exact enough.
@@ -97,15 +98,17 @@ HostVariance host_variance(const ComparedRequests& requests, std::span<const flo
 
 void add_host(uint32_t host, uint8_t sides, const std::array<CellSum, 2>& cells, const HostVariance& variance,
               std::vector<HostMean>& means) {
+  const auto [base, of_new] = cells;
+  const bool is_pair = base.requests > 0 && of_new.requests > 0;
   const auto add = [&](size_t side, double requests, double mean) {
     const double weight = requests / (requests + variance.ratio);
     means.push_back({.cell = 2 * host + static_cast<uint32_t>(side),
                      .weight = static_cast<float>(weight),
                      .weighted = static_cast<float>(weight * mean),
-                     .squared = static_cast<float>(weight * mean * mean)});
+                     .squared = static_cast<float>(weight * mean * mean),
+                     .is_pair = is_pair});
   };
-  const auto [base, of_new] = cells;
-  if (base.requests > 0 && of_new.requests > 0) {
+  if (is_pair) {
     const double requests = requests_of_pair(base.requests, of_new.requests);
     const double half = (of_new.sum / of_new.requests - base.sum / base.requests) / 2;
     add(0, requests, -half);
@@ -130,11 +133,17 @@ Contrast contrast(const SideSums& of_new, const SideSums& base, const HostVarian
     return {};
   }
   const double difference = of_new.weighted / of_new.weight - base.weighted / base.weight;
+  const double variance_new = variance_of(of_new, variance);
+  const double variance_base = variance_of(base, variance);
+  // A pair of weight w moves both means, by d / 2 and by -d / 2: its part of the variance of their difference is
+  // w^2 (V / w) (1 / W_new + 1 / W_base)^2. Two independent hosts would lack the product, 2 w V / (W_new W_base).
+  const double shared = of_new.paired / (of_new.weight * base.weight);
   const double error =
-      variance_of(of_new, variance) / of_new.weight + variance_of(base, variance) / base.weight;
+      variance_new / of_new.weight + variance_base / base.weight + (variance_new + variance_base) * shared;
+  const double scale = 1 / of_new.weight + 1 / base.weight + 2 * shared;
   return {.difference = difference,
           .t = difference / std::sqrt(error),
-          .fit = difference / std::sqrt(variance.between * (1 / of_new.weight + 1 / base.weight)),
+          .fit = difference / std::sqrt(variance.between * scale),
           .error = std::sqrt(error)};
 }
 
@@ -161,10 +170,16 @@ void raise_max_t(std::span<const HostMean> means, std::span<const LaneBits> is_n
       of_new[lane].squared += static_cast<double>(squared[lane]);
     }
   }
+  // Swapped or not, a pair has a mean on either side.
+  const double paired = all.paired / 2;
   for (size_t lane = 0; lane < kLanes; ++lane) {
-    const SideSums& side = of_new[lane];
-    const SideSums base{all.hosts - side.hosts, all.weight - side.weight, all.weighted - side.weighted,
-                        all.squared - side.squared};
+    SideSums& side = of_new[lane];
+    side.paired = paired;
+    const SideSums base{.hosts = all.hosts - side.hosts,
+                        .weight = all.weight - side.weight,
+                        .weighted = all.weighted - side.weighted,
+                        .squared = all.squared - side.squared,
+                        .paired = paired};
     max_t[lane] = std::max(max_t[lane], contrast(side, base, variance, min_hosts).t);
   }
 }

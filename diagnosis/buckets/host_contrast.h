@@ -14,8 +14,9 @@ namespace plimsoll::diagnosis {
 struct HostMean {
   uint32_t cell = 0;  // 2 x host + side
   float weight = 0;
-  float weighted = 0;  // weight x mean
-  float squared = 0;   // weight x mean^2
+  float weighted = 0;    // weight x mean
+  float squared = 0;     // weight x mean^2
+  bool is_pair = false;  // half a difference: the host's other side has the same weight, and minus the mean
 };
 
 // Of all requests: how much hosts differ. By the median deviation of host means, which hosts of a bucket that is slower hardly move.
@@ -43,15 +44,18 @@ struct SideSums {
   double weight = 0;
   double weighted = 0;
   double squared = 0;
+  double paired = 0;  // weight of hosts that stand on both sides: equal for both
 };
 
 struct Contrast {
   double difference = 0;  // of the sides' means
-  double t = 0;           // 0 with too few hosts on a side
+  double t = 0;           // of the difference and its error; 0 with too few hosts on a side
   // With the variance of all requests, equal for all buckets: its square is by how much a slower bucket brings the host means of both sides
   // nearer to what is expected (least squares).
   double fit = 0;
-  double error = 0;  // standard error of the difference
+  // Standard error of the difference. A pair is in both sides' means with opposite signs: what it deviates by counts for both at once, and
+  // not as two independent hosts.
+  double error = 0;
 };
 // By side.
 std::array<SideSums, 2> side_sums(std::span<const HostMean> means);

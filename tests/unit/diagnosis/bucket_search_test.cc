@@ -266,6 +266,56 @@ TEST(HostContrast, SumsOverAMillionHosts) {
   }
 }
 
+// Of hosts that ran one side, both, or some of either: by how many standard errors sides differ where versions are alike.
+TEST(HostContrast, CountsInStandardErrorsWhicheverSidesHostsRan) {
+  constexpr int kDraws = 2000;
+  constexpr uint32_t kHosts = 80;
+  constexpr double kRequests = 200;
+  const HostVariance variance{.between = 1, .ratio = 1};
+  std::mt19937_64 random(11);
+  // Of variance 1; equal on every machine.
+  const auto deviation = [&random] {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) {
+      sum += static_cast<double>(random() >> 11U) * 0x1p-53;
+    }
+    return sum;
+  };
+  // As it happened, and the other way round.
+  std::vector<LaneBits> labels(size_t{2} * kHosts, 0);
+  for (size_t cell = 0; cell < labels.size(); ++cell) {
+    labels[cell] = cell % 2 == 1 ? 0x01 : 0x02;
+  }
+  for (const uint32_t pairs : {uint32_t{0}, kHosts / 2, kHosts}) {
+    double squares = 0;
+    for (int draw = 0; draw < kDraws; ++draw) {
+      std::vector<HostMean> means;
+      for (uint32_t host = 0; host < kHosts; ++host) {
+        std::array<CellSum, 2> cells{};
+        if (host < pairs) {
+          // Half of the difference has the variance 1, too.
+          for (CellSum& cell : cells) {
+            cell = {.requests = kRequests / 2, .sum = kRequests / 2 * std::sqrt(2) * deviation()};
+          }
+        } else {
+          cells[host % 2] = {.requests = kRequests, .sum = kRequests * deviation()};
+        }
+        add_host(host, host < pairs ? kRanBoth : host % 2 == 1 ? kRanNew : kRanBase, cells, variance, means);
+      }
+      const auto sides = side_sums(means);
+      const double t = contrast(sides[1], sides[0], variance, 3).t;
+      squares += t * t;
+      std::array<double, kLanes> max_t{};
+      max_t.fill(-INFINITY);
+      raise_max_t(means, labels, variance, 3, max_t);
+      ASSERT_NEAR(max_t[0], t, 1e-3) << pairs;
+      ASSERT_NEAR(max_t[1], -t, 1e-3) << pairs;
+    }
+    // 2,000 draws leave 1.6 %, and the tails of t add 1 %.
+    EXPECT_NEAR(std::sqrt(squares / kDraws), 1, 0.08) << pairs << " of " << kHosts << " hosts ran both";
+  }
+}
+
 // Hosts differ by ten times as much as requests of one host do.
 TEST(HostContrast, KnowsHowMuchHostsDiffer) {
   ComparedRequests requests;
