@@ -8,7 +8,8 @@
 namespace plimsoll::diagnosis {
 namespace {
 
-// Fewer will do where they are half of those of the stratum that is split.
+// Fewer will do where they are half of all hosts. Half of those of the stratum that is split would be one host after some
+// attributes.
 constexpr uint32_t kMinHostsOfStratum = 10;
 
 // Dense numbers from 0, in the order in which they come; returns how many.
@@ -41,11 +42,10 @@ std::vector<uint32_t> hosts_of(const ComparedRequests& requests, const std::vect
 // which may all have run the same side, say nothing of versions.
 class StratumSplit {
  public:
-  StratumSplit(const ComparedRequests& requests, const std::vector<uint32_t>& by_host,
+  StratumSplit(const ComparedRequests& requests, const std::vector<uint32_t>& by_host, uint32_t min_hosts,
                const std::vector<uint32_t>& stratum, uint32_t strata, const BucketAttribute& attribute)
-      : requests_(requests), by_host_(by_host), stratum_(stratum), strata_(strata) {
+      : requests_(requests), by_host_(by_host), min_hosts_(min_hosts), stratum_(stratum), strata_(strata) {
     group_ = crossed(stratum, attribute.value_of, parts_);
-    whole_hosts_ = hosts_of(requests, by_host, stratum, strata);
   }
 
   // Small parts of a stratum are taken together, and where they are small even then, as part of the largest.
@@ -85,9 +85,7 @@ class StratumSplit {
     group_hosts_ = hosts_of(requests_, by_host_, group_, all);
   }
   bool is_small(uint32_t group) const {
-    const bool has_hosts =
-        group_hosts_[group] >= kMinHostsOfStratum || 2 * group_hosts_[group] >= whole_hosts_[whole_[group]];
-    return sizes_[group] < kMinPerStratum || !has_hosts;
+    return sizes_[group] < kMinPerStratum || group_hosts_[group] < min_hosts_;
   }
   void replace_groups(const std::vector<uint32_t>& by) {
     for (uint32_t& group : group_) {
@@ -97,11 +95,11 @@ class StratumSplit {
 
   const ComparedRequests& requests_;
   const std::vector<uint32_t>& by_host_;
+  uint32_t min_hosts_ = 0;
   const std::vector<uint32_t>& stratum_;
   uint32_t strata_ = 0;
   uint32_t parts_ = 0;
   std::vector<uint32_t> group_;                        // by request
-  std::vector<uint32_t> whole_hosts_;                  // by stratum
   std::vector<uint32_t> sizes_, group_hosts_, whole_;  // by group
 };
 
@@ -127,9 +125,12 @@ std::vector<uint32_t> strata_of(const ComparedRequests& requests, uint32_t& stra
   });
   std::vector<uint32_t> stratum(requests.size(), 0);
   strata = 1;
+  const uint32_t all_hosts = hosts_of(requests, by_host, stratum, strata).front();
+  const uint32_t min_hosts = std::min(kMinHostsOfStratum, (all_hosts + 1) / 2);
   for (const BucketAttribute& attribute : requests.attributes) {
     uint32_t split = 0;
-    std::vector<uint32_t> next = StratumSplit(requests, by_host, stratum, strata, attribute).groups(split);
+    std::vector<uint32_t> next =
+        StratumSplit(requests, by_host, min_hosts, stratum, strata, attribute).groups(split);
     stratum = std::move(next);
     strata = split;
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <random>
@@ -390,6 +391,29 @@ TEST(BucketSearch, AdjustsForAnAttributeWithALongTail) {
   requests.attributes.push_back(std::move(workload));
   EXPECT_EQ(found_in(requests), "");
   EXPECT_EQ(version_scores(requests).strata, 11);
+}
+
+// 16 hosts with four attributes that halve them again and again, the new version on half of the hosts of each value: strata
+// are not halved down to one host, which has nothing to be compared with.
+TEST(BucketSearch, FindsWhatIsSlowerOnFewHostsOfManyAttributes) {
+  ComparedRequests requests;
+  requests.hosts = 16;
+  for (const char* name : {"hw", "kernel", "region", "zone"}) {
+    requests.attributes.push_back({.name = name, .values = {"", "a", "b"}, .value_of = {}});
+  }
+  for (uint32_t i = 0; i < 3200; ++i) {
+    const uint32_t host = i % 16;
+    const bool is_new = std::popcount(host) % 2 == 1;
+    requests.ms.push_back(static_cast<float>((is_new ? 2U : 1U) * (100 + i * 7919 % 97)));
+    requests.start_ns.push_back(i);
+    requests.host.push_back(host);
+    requests.is_new.push_back(is_new ? 1 : 0);
+    for (size_t bit = 0; bit < requests.attributes.size(); ++bit) {
+      requests.attributes[bit].value_of.push_back((host >> bit & 1U) != 0 ? 2 : 1);
+    }
+  }
+  EXPECT_EQ(version_scores(requests).strata, 2);
+  EXPECT_EQ(found_in(requests), "all requests");
 }
 
 // 6 hosts ran both sides, 4 that are slower one each: those have nothing that they could be compared with themselves in,
