@@ -13,11 +13,12 @@ namespace {
 
 constexpr size_t kRequestsPerBlock = 500;
 constexpr size_t kMaxBlocks = 96;
-// A block has both sides where each has this part of its share in all requests. Blocks have so many requests, and so many of the rarer
-// side on average: with 8 two suffice, and 1 block in 300 lacks them by chance.
+// A block has both sides where each has this part of its share in all requests. Blocks have so many requests, and so many of
+// the rarer side on average: with 5 one suffices, and 1 block in 150 lacks it by chance. With 20 of the rarer side, the
+// fewest that a version may have, there are three blocks or more: the one in which a side follows the other is a third.
 constexpr double kMinShareOfSide = 0.2;
-constexpr double kMinPerOverlapBlock = 20;
-constexpr double kRarerPerOverlapBlock = 8;
+constexpr double kMinPerOverlapBlock = 10;
+constexpr double kRarerPerOverlapBlock = 5;
 constexpr uint32_t kNoGroup = UINT32_MAX;
 constexpr int kRounds = 2;
 
@@ -132,8 +133,8 @@ std::vector<uint32_t> block_values(const std::vector<uint32_t>& block, uint32_t 
   return group;
 }
 
-// Hosts with both sides by their number; the others keep their mean, less that of the block, which takes in both: either side loses
-// as much of it in a block that has both. Empty where few hosts are so.
+// Hosts with both sides by their number. The others keep their mean, less that of the block, which both sides lose alike
+// where a block has both. Empty where few hosts are so.
 std::vector<uint32_t> shared_hosts(const ComparedRequests& requests) {
   std::vector<uint8_t> sides(requests.hosts, 0);
   for (size_t i = 0; i < requests.size(); ++i) {

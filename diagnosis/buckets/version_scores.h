@@ -10,9 +10,9 @@ namespace plimsoll::diagnosis {
 
 struct VersionScores {
   std::vector<float> score;  // by request, about -0.5 (fastest) to 0.5 (slowest)
-  // Share of the requests in blocks of time that have both sides: with s the share of the rarer one, blocks of max(20, 8 / s) requests,
-  // of which each side has 0.2 of its share in all requests. Under kMinOverlap blocks are not compared within, and whatever else
-  // changed with the version counts for the version.
+  // Share of the requests in blocks of time that have both sides: with s the share of the rarer one, blocks of
+  // max(10, 5 / s) requests, of which each side has 0.2 of its share in all requests. Under kMinOverlap blocks are not
+  // compared within, and whatever else changed with the version counts for the version.
   double overlap = 1;
   bool is_within_hosts = false;  // most hosts ran both sides: each is compared with itself
   size_t strata = 0;

@@ -361,6 +361,8 @@ TEST(VersionScores, TellsVersionsAtOnceFromOneAfterAnother) {
   EXPECT_LT(overlap_of(600, [](uint32_t i) { return i >= 300; }), 0.1);
   EXPECT_LT(overlap_of(1400, [](uint32_t i) { return i >= 700; }), 0.1);
   EXPECT_LT(overlap_of(10'000, [](uint32_t i) { return i >= 9700; }), 0.2);
+  EXPECT_LT(overlap_of(1000, [](uint32_t i) { return i >= 980; }), kMinOverlap) << "the rarest canary";
+  EXPECT_LT(overlap_of(50, [](uint32_t i) { return i >= 28; }), kMinOverlap);
 }
 
 // Ten operations of different length have 95 % of the requests, single ones the others; the new version gets more of the long ones.
