@@ -20,6 +20,31 @@ constexpr double kMinLessSlow = 2;
 constexpr size_t kFirstBatches = 5;
 constexpr size_t kLabelBytesPerRound = 128U << 20U;
 
+// How many sets of `size` there are.
+double sets_of(size_t attributes, size_t size) {
+  double sets = 1;
+  for (size_t i = 0; i < size; ++i) {
+    sets *= static_cast<double>(attributes - i) / static_cast<double>(i + 1);
+  }
+  return sets;
+}
+
+// All sets of `size` of these.
+std::vector<std::vector<uint32_t>> subsets_of(const std::vector<uint32_t>& searched, size_t size) {
+  std::vector<std::vector<uint32_t>> made;
+  std::vector<uint8_t> is_in(searched.size(), 0);
+  std::fill_n(is_in.begin(), size, uint8_t{1});
+  do {
+    std::vector<uint32_t>& subset = made.emplace_back();
+    for (size_t i = 0; i < searched.size(); ++i) {
+      if (is_in[i] != 0) {
+        subset.push_back(searched[i]);
+      }
+    }
+  } while (std::prev_permutation(is_in.begin(), is_in.end()));
+  return made;
+}
+
 struct Bucket {
   std::vector<BucketTerm> terms;
   double t = 0;
@@ -53,8 +78,8 @@ class SearchPass {
     return means.size() >= 2 * options_.min_hosts;
   }
   std::vector<uint32_t> searched_attributes() const;
-  std::vector<std::vector<uint32_t>> subsets_of(size_t size) const;
   void test_buckets();
+  bool add_buckets_of(const std::vector<uint32_t>& searched, size_t size);
   bool add_buckets(const std::vector<uint32_t>& attributes);
   LargestByChance largest_by_chance(double t);
   template <typename IsIn>
@@ -93,43 +118,36 @@ std::vector<uint32_t> SearchPass::searched_attributes() const {
   return searched;
 }
 
-std::vector<std::vector<uint32_t>> SearchPass::subsets_of(size_t size) const {
-  const std::vector<uint32_t> searched = searched_attributes();
-  std::vector<std::vector<uint32_t>> made;
-  if (size > searched.size()) {
-    return made;
-  }
-  std::vector<uint8_t> is_in(searched.size(), 0);
-  std::fill_n(is_in.begin(), size, uint8_t{1});
-  do {
-    std::vector<uint32_t>& subset = made.emplace_back();
-    for (size_t i = 0; i < searched.size(); ++i) {
-      if (is_in[i] != 0) {
-        subset.push_back(searched[i]);
-      }
-    }
-  } while (std::prev_permutation(is_in.begin(), is_in.end()));
-  return made;
-}
-
-// By number of terms. Those with too many host means in all are left out as a whole, and no bucket has so many terms.
+// By number of terms, as far as attributes and limits go.
 void SearchPass::test_buckets() {
-  for (size_t size = 0; size <= options_.max_terms; ++size) {
-    const size_t buckets = buckets_.size();
-    const size_t subsets = subsets_.size();
-    for (const std::vector<uint32_t>& subset : subsets_of(size)) {
-      if (!add_buckets(subset) && size > 1) {
-        buckets_.resize(buckets);
-        subsets_.resize(subsets);
-        tested_ = buckets_.size();
-        is_limited_ = true;
-        return;
-      }
-      subsets_.push_back(subset);
+  const std::vector<uint32_t> searched = searched_attributes();
+  double reads = 0;
+  for (size_t size = 0; size <= std::min(options_.max_terms, searched.size()); ++size) {
+    // Before sets are made: of 3 of 256 attributes there are millions.
+    reads += sets_of(searched.size(), size) * static_cast<double>(requests_.size());
+    const bool is_too_much = size > 1 && reads > static_cast<double>(options_.max_reads);
+    if (is_too_much || !add_buckets_of(searched, size)) {
+      is_limited_ = true;
+      break;
     }
     terms_ = size;
   }
   tested_ = buckets_.size();
+}
+
+// Those with `size` terms. Where they have too many host means, all of them are left out: false.
+bool SearchPass::add_buckets_of(const std::vector<uint32_t>& searched, size_t size) {
+  const size_t buckets = buckets_.size();
+  const size_t subsets = subsets_.size();
+  for (std::vector<uint32_t>& subset : subsets_of(searched, size)) {
+    if (!add_buckets(subset) && size > 1) {
+      buckets_.resize(buckets);
+      subsets_.resize(subsets);
+      return false;
+    }
+    subsets_.push_back(std::move(subset));
+  }
+  return true;
 }
 
 // False where there are too many host means.

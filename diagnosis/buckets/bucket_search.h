@@ -17,8 +17,10 @@ struct BucketSearchOptions {
   uint32_t max_values = 32;   // attributes with more are not searched
   size_t min_hosts = 3;       // of either side
   size_t permutations = 999;  // of versions over hosts, where there are over 5,000
-  size_t max_cells =
-      100'000'000;      // host means of all buckets: a minute a pass; with more, buckets have fewer terms
+  // Host means of all buckets, and requests read for them: each set of attributes reads all requests, up to five times a
+  // pass. With more of either, buckets have fewer terms; a pass takes some minutes at most.
+  size_t max_cells = 100'000'000;
+  size_t max_reads = 2'000'000'000;
   double max_p = 0.01;  // of any bucket being found where versions do not differ at all
   size_t max_found = 5;
   uint64_t seed = 1;
@@ -45,7 +47,7 @@ struct BucketSearch {
   FoundBucket strongest;           // that is not found; its p is an estimate from few permutations
   size_t buckets = 0;              // tested: with min_hosts of either side
   size_t terms = 0;                // at most, of a tested bucket
-  bool is_limited = false;         // fewer than wanted, because of max_cells
+  bool is_limited = false;         // fewer than wanted, because of max_cells or max_reads
   double overlap = 1;              // VersionScores
   bool is_within_hosts = false;
   size_t strata = 0;

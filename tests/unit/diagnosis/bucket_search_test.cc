@@ -224,11 +224,17 @@ TEST(BucketSearch, LimitsHowManyBucketsItTests) {
   }
   const BucketSearch all = search_buckets(requests);
   EXPECT_EQ(all.buckets, 1 + 4 + 4) << "an attribute with one value makes no buckets";
+  EXPECT_EQ(all.terms, 2) << "there are two attributes to search";
   EXPECT_FALSE(all.is_limited);
-  const BucketSearch limited = search_buckets(requests, {.max_cells = 150});
-  EXPECT_EQ(limited.buckets, 1 + 4);
-  EXPECT_EQ(limited.terms, 1);
-  EXPECT_TRUE(limited.is_limited);
+  // 800 requests are read four times: without attributes, by either, and by both.
+  for (const BucketSearchOptions& options :
+       {BucketSearchOptions{.max_cells = 150}, BucketSearchOptions{.max_reads = 3199}}) {
+    const BucketSearch limited = search_buckets(requests, options);
+    EXPECT_EQ(limited.buckets, 1 + 4);
+    EXPECT_EQ(limited.terms, 1);
+    EXPECT_TRUE(limited.is_limited);
+  }
+  EXPECT_FALSE(search_buckets(requests, {.max_reads = 3200}).is_limited);
 }
 
 TEST(HostPermutations, TellsWhichBucketsAreBeyondChance) {
