@@ -15,7 +15,7 @@ namespace plimsoll::diagnosis {
 // Sums by 2 x unit + side. The ratio of a side is sum over units of numerator / sum over units of denominator.
 struct RatioSums {
   std::vector<double> numerator;
-  std::vector<double> denominator;
+  std::span<const double> denominator;  // borrowed: many ratios may have one
 };
 
 struct RatioChange {

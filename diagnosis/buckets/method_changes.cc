@@ -103,7 +103,8 @@ void MethodComparison::set_changes(std::vector<MethodChange>& made, size_t metho
   for (uint32_t i = 0; i < made.size(); ++i) {
     place_of[method_of_path_[made[i].path]] = i;
   }
-  std::vector<RatioSums> sums(made.size(), {std::vector<double>(counts_.size(), 0), counts_});
+  std::vector<RatioSums> sums(made.size(),
+                              {.numerator = std::vector<double>(counts_.size(), 0), .denominator = counts_});
   for (size_t place = 0; place < members_.size(); ++place) {
     for (const CallTimes& times : forest_.of(members_[place])) {
       const uint32_t method = place_of[method_of_path_[times.path]];
@@ -172,15 +173,19 @@ std::vector<MethodChange> MethodComparison::methods() const {
 
 // By caller: how many of its children run at once.
 std::vector<RatioChange> MethodComparison::at_once(std::span<const uint32_t> callers) const {
-  std::vector<RatioSums> sums(
-      callers.size(), {std::vector<double>(counts_.size(), 0), std::vector<double>(counts_.size(), 0)});
+  const std::vector<double> none(counts_.size(), 0);
+  std::vector<std::vector<double>> covered_ms(callers.size(), none);
+  std::vector<RatioSums> sums;
+  for (const std::vector<double>& of : covered_ms) {
+    sums.push_back({.numerator = none, .denominator = of});
+  }
   for (size_t place = 0; place < members_.size(); ++place) {
     for (const CallTimes& times : forest_.of(members_[place])) {
       const auto caller = std::ranges::find(callers, times.path);
       if (caller != callers.end()) {
-        RatioSums& of = sums[static_cast<size_t>(caller - callers.begin())];
-        of.numerator[cell_of(place)] += static_cast<double>(times.children_ms);
-        of.denominator[cell_of(place)] += static_cast<double>(times.covered_ms);
+        const auto of = static_cast<size_t>(caller - callers.begin());
+        sums[of].numerator[cell_of(place)] += static_cast<double>(times.children_ms);
+        covered_ms[of][cell_of(place)] += static_cast<double>(times.covered_ms);
       }
     }
   }

@@ -26,6 +26,14 @@ std::span<const std::vector<HostMean>> SubsetMeans::of(std::span<const uint32_t>
   for (const uint32_t attribute : attributes) {
     keys *= requests_.attributes[attribute].values.size();
   }
+  // Each key keeps the room of the largest bucket that any call put there: over hundreds of calls that adds up.
+  size_t kept = 0;
+  for (const std::vector<HostMean>& means : means_) {
+    kept += means.capacity();
+  }
+  if (kept > kMaxKeptBytes / sizeof(HostMean)) {
+    means_.clear();
+  }
   means_.resize(std::max(means_.size(), keys));
   cells_.resize(std::max(cells_.size(), keys));
   for (size_t key = 0; key < keys; ++key) {

@@ -14,6 +14,9 @@ namespace plimsoll::diagnosis {
 
 class SubsetMeans {
  public:
+  // Room for host means that may be kept from call to call.
+  static constexpr size_t kMaxKeptBytes = size_t{64} << 20U;
+
   // Borrows all.
   SubsetMeans(const ComparedRequests& requests, std::span<const float> score, const HostVariance& variance);
 

@@ -7,10 +7,12 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "diagnosis/buckets/host_contrast.h"
 #include "diagnosis/buckets/host_permutations.h"
+#include "diagnosis/buckets/subset_means.h"
 #include "diagnosis/buckets/version_scores.h"
 #include "statistics/incomplete_beta.h"
 #include "tests/traces/version_generator.h"
@@ -339,6 +341,39 @@ TEST(HostContrast, KnowsHowMuchHostsDiffer) {
   const HostVariance variance = host_variance(requests, score);
   EXPECT_GT(variance.between, 20);
   EXPECT_EQ(variance.ratio, 1);
+}
+
+// Six attributes, each with all of a million hosts in a bucket of another key.
+TEST(SubsetMeans, KeepsNoMoreMemoryThanItMay) {
+  constexpr uint32_t kHosts = 1'000'000;
+  ComparedRequests requests;
+  requests.hosts = kHosts;
+  requests.ms.assign(kHosts, 1);
+  requests.start_ns.assign(kHosts, 0);
+  requests.is_new.assign(kHosts, 0);
+  requests.host.resize(kHosts);
+  std::iota(requests.host.begin(), requests.host.end(), 0U);
+  for (uint16_t value = 1; value <= 6; ++value) {
+    BucketAttribute& attribute = requests.attributes.emplace_back();
+    attribute.values.resize(7);
+    attribute.value_of.assign(kHosts, value);
+  }
+  const std::vector<float> score(kHosts, 0);
+  const HostVariance variance;
+  SubsetMeans means(requests, score, variance);
+  size_t largest = 0;
+  for (uint32_t attribute = 0; attribute < requests.attributes.size(); ++attribute) {
+    size_t kept = 0;
+    size_t hosts = 0;
+    for (const std::vector<HostMean>& of : means.of(std::array{attribute})) {
+      kept += of.capacity() * sizeof(HostMean);
+      hosts += of.size();
+    }
+    EXPECT_EQ(hosts, kHosts);
+    largest = std::max(largest, kept);
+  }
+  // Besides what was kept those of the last call, with room for twice as many.
+  EXPECT_LE(largest, SubsetMeans::kMaxKeptBytes + 2 * kHosts * sizeof(HostMean));
 }
 
 // `is_new(i)` of request i of so many, on 20 hosts of either side in turns.
