@@ -53,18 +53,21 @@ static void add_sample(size_t bytes, std::span<const uintptr_t> frames, uint32_t
 
 // Whether the sample's stack is to be taken here, since tcmalloc's does not serve.
 static bool needs_own_stack(size_t bytes) noexcept {
-  if (!g_is_stack_shared.load(std::memory_order_relaxed)) {
+  const bool is_shared = g_is_stack_shared.load(std::memory_order_relaxed);
+  const size_t left = std::exchange(t_state.sampled_bytes, is_shared ? std::max<size_t>(bytes, 1) : 0);
+  if (left == 0) {
+    return !is_shared;
+  }
+  // For the sample before no stack came: its bytes count all the same, also where another thread has found since that none
+  // come. Only the last sample of a thread is lost.
+  add_sample(left, {}, 0);
+  if (!is_shared) {
     return true;
   }
-  const size_t left = std::exchange(t_state.sampled_bytes, std::max<size_t>(bytes, 1));
-  if (left == 0) {
-    return false;
-  }
-  // For the sample before no stack came: its bytes count all the same. Where none ever came, this tcmalloc takes them otherwise.
-  add_sample(left, {}, 0);
   if (g_was_stack_shared.load(std::memory_order_relaxed)) {
     return false;
   }
+  // Where none ever came, this tcmalloc takes them otherwise.
   g_is_stack_shared.store(false, std::memory_order_relaxed);
   t_state.sampled_bytes = 0;
   return true;
