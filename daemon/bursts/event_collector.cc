@@ -118,14 +118,25 @@ uint32_t EventCollector::thread_of(uint32_t tid, uint32_t pid, std::string_view 
 }
 
 uint32_t EventCollector::known_thread(const BurstThread& thread) {
+  // Its process may have become known in one of the bursts alone, and so may its name: one that runs through a burst is
+  // neither switched nor woken there.
+  const auto is_same = [&thread](const BurstThread& before) {
+    return before.name == thread.name
+               ? before.pid == thread.pid || before.pid == 0 || thread.pid == 0
+               : before.pid == thread.pid && before.pid != 0 && (before.name.empty() || thread.name.empty());
+  };
+  std::optional<uint32_t> newest;
   const auto [first, last] = known_by_tid_.equal_range(thread.tid);
   for (auto known = first; known != last; ++known) {
-    BurstThread& before = threads_[known->second];
-    // Its process may have become known in one of the bursts alone.
-    if (before.name == thread.name && (before.pid == thread.pid || before.pid == 0 || thread.pid == 0)) {
-      before.pid = before.pid == 0 ? thread.pid : before.pid;
-      return known->second;
+    if (is_same(threads_[known->second])) {
+      newest = std::max(newest.value_or(0), known->second);
     }
+  }
+  if (newest) {
+    BurstThread& before = threads_[*newest];
+    before.pid = before.pid == 0 ? thread.pid : before.pid;
+    before.name = before.name.empty() ? thread.name : before.name;
+    return *newest;
   }
   const auto index = static_cast<uint32_t>(threads_.size());
   threads_.push_back(thread);

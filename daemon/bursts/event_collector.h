@@ -34,8 +34,9 @@ Result<BurstTracepoint> burst_tracepoint(traces::BurstEventKind kind, const Trac
 uint64_t burst_sample_type();
 
 // Names threads, decodes records. The kernel uses IDs of threads again, and threads change their names: between bursts
-// a thread is the same as before only if ID, process and name are. Of system calls keeps the number, and two arguments
-// of getpid() where they are a mark's: no other argument goes into an event.
+// a thread is the same as before only if ID, process and name are. One that has no name in a burst is the newest with its
+// ID and process. Of system calls keeps the number, and two arguments of getpid() where they are a mark's: no other argument
+// goes into an event.
 class EventCollector {
  public:
   // `getpid` is its number, of which calls are mark calls.

@@ -127,6 +127,30 @@ TEST(EventCollector, AThreadWhoseProcessBecomesKnownIsTheSame) {
   EXPECT_EQ(collector.threads().size(), 3U);
 }
 
+// A thread that makes marks, and is neither switched nor woken meanwhile, has no name there.
+TEST(EventCollector, AThreadWithoutANameIsTheOneOfItsProcess) {
+  EventCollector collector = collector_of(BurstEventKind::kMarkCall);
+  const auto marks = [&](int64_t time_ns, uint32_t tid) {
+    return system_call(time_ns, tid, kGetpid, traces::kMarkValue, 7);
+  };
+  const auto thread_in = [&](const std::string& record) {
+    EXPECT_TRUE(collector.add(as_bytes(record)));
+    return collector.take_events().at(0).thread;
+  };
+  EXPECT_EQ(thread_in(switched(100, 71, "worker", 1, 0, "swapper/1")), 1U);
+  EXPECT_EQ(thread_in(marks(200, 71)), 1U);
+  EXPECT_EQ(thread_in(marks(300, 72)), 2U);
+  EXPECT_EQ(thread_in(switched(400, 72, "later", 1, 0, "swapper/1")), 2U) << "its name is known now";
+  EXPECT_EQ(thread_in(switched(500, 71, "backup", 1, 0, "swapper/1")), 3U);
+  EXPECT_EQ(thread_in(marks(600, 71)), 3U) << "the name that it had last";
+  std::string of_another = marks(700, 71);
+  of_another[8] = 99;
+  EXPECT_EQ(thread_in(of_another), 4U) << "its ID was used again";
+  const std::vector<traces::BurstThread> threads{
+      {0, 0, "idle"}, {71, 1000, "worker"}, {72, 1000, "later"}, {71, 1000, "backup"}, {71, 867, ""}};
+  EXPECT_EQ(collector.threads(), threads);
+}
+
 TEST(EventCollector, KeepsArgumentsOfMarksAlone) {
   EventCollector collector = collector_of(BurstEventKind::kSyscallEnter);
   EXPECT_TRUE(collector.add(as_bytes(system_call(1, 71, kGetpid, traces::kMarkHead, 7))));
