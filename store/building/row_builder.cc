@@ -67,8 +67,16 @@ class Builder {
       return std::ranges::any_of(profile_.events(),
                                  [&](const auto& other) { return other.name() == wanted; });
     };
-    return current != plain && has(current) ? wire::own_event_name(name)
-                                            : wire::current_event_name(name, event.unit());
+    if (current == plain || !has(current)) {
+      return wire::current_event_name(name, event.unit());
+    }
+    // Profiles are not to be trusted: one may have an event of that name, too.
+    const std::string suffix(squared.empty() ? std::string_view() : wire::kSquaresSuffix);
+    std::string own = wire::own_event_name(plain);
+    while (has(own) || has(own + std::string(wire::kSquaresSuffix))) {
+      own = wire::own_event_name(own);
+    }
+    return own + suffix;
   }
 
   void add_binaries() {

@@ -199,6 +199,17 @@ TEST(ApplicationEvents, AProfileMayHaveBothNames) {
   EXPECT_EQ(brief(fleet.top({{"event", "wall-ns"}})), "main 2 2\n");
 }
 
+TEST(ApplicationEvents, AProfileMayHaveTheNameThatIsGivenInstead) {
+  Fleet fleet;
+  fleet.add({.events = {{.name = "wall", .unit = wire::NANOSECONDS},
+                        {.name = "wall-ns", .unit = wire::NANOSECONDS},
+                        {.name = "own-wall", .unit = wire::NANOSECONDS}},
+             .stacks = "main 1\nevent=wall-ns main 2\nevent=own-wall main 4\n"});
+  EXPECT_EQ(brief(fleet.top({{"event", "own-own-wall"}})), "main 1 1\n");
+  EXPECT_EQ(brief(fleet.top({{"event", "wall-ns"}})), "main 2 2\n");
+  EXPECT_EQ(brief(fleet.top({{"event", "own-wall"}})), "main 4 4\n");
+}
+
 TEST(ApplicationEvents, SquaresFollowTheirEvent) {
   EXPECT_EQ(wire::current_event_name("heap-alloc-bytes^2", wire::BYTES), "alloc-bytes^2");
   EXPECT_EQ(wire::current_event_name("wall^2", wire::COUNT), "wall^2");
