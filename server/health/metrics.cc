@@ -20,9 +20,6 @@ using prometheus::MetricType;
 
 using MetricLabels = std::vector<ClientMetric::Label>;
 
-// Of an error in a label.
-constexpr size_t kMaxErrorBytes = 200;
-
 double seconds(int64_t duration_ns) {
   return static_cast<double>(duration_ns) / static_cast<double>(kNsPerSecond);
 }
@@ -181,11 +178,11 @@ void add_work(const std::vector<query::BackgroundWorkHealth>& works, int64_t now
   metrics.begin_counter("plimsoll_background_work_errors_total", "Passes that failed");
   each([](const auto& work) { return work.errors; });
   metrics.begin_gauge("plimsoll_background_work_last_error_age_seconds",
-                      "Time since the newest pass that failed, with its error; no series before the first");
+                      "Time since the newest pass that failed; no series before the first");
   for (const query::BackgroundWorkHealth& work : works) {
     if (work.last_error_ns != 0) {
-      metrics.add(age(work.last_error_ns),
-                  {{"work", work.name}, {"error", work.last_error.substr(0, kMaxErrorBytes)}});
+      // Without its error: each text would make another series, and texts name paths of the server.
+      metrics.add(age(work.last_error_ns), {{"work", work.name}});
     }
   }
   metrics.begin_gauge("plimsoll_background_work_running_seconds",
