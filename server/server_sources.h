@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "base/time.h"
 #include "query/registry/view.h"
 #include "scheduler/assignments/draw_method.h"
 #include "server/query_api.h"
@@ -29,14 +32,32 @@ class ServerSources : public query::ViewSources {
   Result<store::RetentionLimits> retention_limits() override {
     return hooks_.retention_limits ? hooks_.retention_limits() : ViewSources::retention_limits();
   }
+  // One look, which opens each block, for all questions of ten seconds: those that come meanwhile wait for it.
+  Result<store::StoreAccount> store_account(int64_t now_ns) override {
+    const std::lock_guard lock(account_mutex_);
+    if (!account_ || std::abs(now_ns - account_ns_) >= kAccountAgeNs) {
+      auto account = ViewSources::store_account(now_ns);
+      if (!account) {
+        return account;
+      }
+      account_ = std::move(*account);
+      account_ns_ = now_ns;
+    }
+    return *account_;
+  }
 
   void answered(const query::View& view, int64_t duration_ns) const {
     hooks_.answered(view.name, duration_ns);
   }
 
  private:
+  static constexpr int64_t kAccountAgeNs = 10 * kNsPerSecond;
+
   query::SnapshotCache& snapshots_;
   const QueryHooks hooks_;
+  std::mutex account_mutex_;
+  std::optional<store::StoreAccount> account_;
+  int64_t account_ns_ = 0;  // when it was looked at
 };
 
 }  // namespace plimsoll::server

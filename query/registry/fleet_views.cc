@@ -14,7 +14,6 @@
 #include "query/views/coverage.h"
 #include "query/wsmeter/observations.h"
 #include "store/draws/draw_outcome.h"
-#include "store/store_account.h"
 
 namespace plimsoll::query {
 namespace {
@@ -347,8 +346,7 @@ View store_view() {
                   {"at_limit", "", "With --by limit: what happens at the limit"}},
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_store_status(question.parameters, question.now_ns);
-        const auto account =
-            request ? store::account_store(sources.data_dir(), question.now_ns) : propagate(request);
+        const auto account = request ? sources.store_account(question.now_ns) : propagate(request);
         const auto limits = account ? sources.retention_limits() : propagate(account);
         return limits ? Result<Answer>(store_status(*request, *account, *limits)) : propagate(limits);
       },

@@ -160,6 +160,10 @@ Result<store::RetentionLimits> ViewSources::retention_limits() {
   return disk ? Result<store::RetentionLimits>(store::RetentionLimits().on_disk_of(*disk)) : propagate(disk);
 }
 
+Result<store::StoreAccount> ViewSources::store_account(int64_t now_ns) {
+  return store::account_store(data_dir(), now_ns);
+}
+
 size_t failed_rows(const View& view, const Answer& answer) {
   const Table* const table = std::get_if<Table>(&answer);
   const std::optional<FailureRule>& fails_where = view.fails_where;

@@ -24,6 +24,7 @@
 #include "query/views/flame.h"
 #include "sqlite/question/question.h"
 #include "store/retention/retention_limits.h"
+#include "store/store_account.h"
 
 namespace plimsoll::query {
 
@@ -122,6 +123,8 @@ class ViewSources {
   virtual std::optional<RunningServer> running_server() { return std::nullopt; }
   // Of the data directory: those of the server that writes it, or the defaults on its disk.
   virtual Result<store::RetentionLimits> retention_limits();
+  // What the data directory holds now, or, of a server, held a few seconds ago.
+  virtual Result<store::StoreAccount> store_account(int64_t now_ns);
 };
 
 struct Example {

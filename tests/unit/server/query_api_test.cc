@@ -5,18 +5,22 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "query/registry/view.h"
 #include "query/snapshot/snapshot.h"
 #include "server/measuring_order.h"
+#include "server/server_sources.h"
 #include "store/ingest.h"
+#include "tests/start.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::server::query_api_test {
 namespace {
 
+using plimsoll::testing::kStartNs;
 using ::testing::HasSubstr;
 
 class QueryApi : public ::testing::Test {
@@ -113,6 +117,19 @@ TEST_F(QueryApi, WritesTheAuditLogBeforeItIsShown) {
 TEST_F(QueryApi, TimesTheAnswersOfViews) {
   static_cast<void>(route_of("/api/v1/collection")->handle(http::Request()));
   EXPECT_EQ(answered_, std::vector<std::string>{"collection"});
+}
+
+// What is not there any more shows whether it is looked at.
+TEST_F(QueryApi, LooksAtTheStoreOnceForQuestionsOfAFewSeconds) {
+  ServerSources sources(snapshots_, hooks_);
+  const auto answers_after = [&](int64_t ns) { return sources.store_account(kStartNs + ns).has_value(); };
+  ASSERT_TRUE(answers_after(0));
+  std::filesystem::rename(folder_ / "data", folder_ / "away");
+  EXPECT_TRUE(answers_after(10 * kNsPerSecond - 1));
+  EXPECT_FALSE(answers_after(10 * kNsPerSecond));
+  EXPECT_FALSE(answers_after(-10 * kNsPerSecond)) << "the clock was set back";
+  std::filesystem::rename(folder_ / "away", folder_ / "data");
+  EXPECT_TRUE(answers_after(11 * kNsPerSecond)) << "a failure is not kept";
 }
 
 TEST_F(QueryApi, ServesItsDescription) {
