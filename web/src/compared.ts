@@ -9,15 +9,14 @@ export interface ComparedRows {
   leftOut: Row[]; // their verdict says why
 }
 
-const JUDGED = new Set(["higher", "lower", "cannot tell"]);
-
 export function comparedRows(rows: readonly Row[]): ComparedRows {
   const named = (name: string): Row | undefined =>
     rows.find((row) => Object.values(row).some((cell) => cell === name));
   const summary = named("[by quota]") ?? named("[fixed mix]");
   const actual = named("[actual mix]");
   const others = rows.filter((row) => row !== summary && row !== actual);
-  const isCompared = (row: Row): boolean => JUDGED.has(String(row["verdict"] ?? ""));
+  // Any other verdict is one of a comparison, also where the page does not know it.
+  const isCompared = (row: Row): boolean => !String(row["verdict"] ?? "").startsWith("left out");
   return {
     summary,
     actual,

@@ -42,19 +42,37 @@ export function versionsOf(machines: readonly Row[]): { columns: Column[]; rows:
 }
 
 // How assignments end; those that the page does not know are trouble, so that a new one is seen.
-export const OUTCOMES: readonly [string, string][] = [
+const TONES: ReadonlyMap<string, string> = new Map([
   ["answered", "good"],
+  ["partial", "good"],
+  ["late", "good"],
   ["pending", "waits"],
   ["withheld", "held"],
   ["unreached", "missed"],
   ["vanished", "missed"],
-  ["refused", "bad"],
-  ["failed", "bad"],
-  ["lost", "bad"],
-];
+]);
+// Counted as answered too.
+const OF_ANSWERED: ReadonlySet<string> = new Set(["partial", "late"]);
 
-const isTrouble = (outcome: string): boolean =>
-  outcome !== "" && (OUTCOMES.find(([name]) => name === outcome)?.[1] ?? "bad") === "bad";
+const toneOf = (outcome: string): string => TONES.get(outcome) ?? "bad";
+const isTrouble = (outcome: string): boolean => outcome !== "" && toneOf(outcome) === "bad";
+
+export interface Outcome {
+  outcome: string;
+  tone: string;
+  count: number;
+}
+
+// What became of the machines of a draw: the view has a column of each outcome after "drawn".
+export function responsesOf(columns: readonly Column[], row: Row): Outcome[] {
+  const drawn = columns.findIndex(({ name }) => name === "drawn");
+  return columns
+    .slice(drawn < 0 ? columns.length : drawn + 1)
+    .filter(({ name }) => !OF_ANSWERED.has(name))
+    .map(({ name }) => ({ outcome: name, tone: toneOf(name), count: Number(row[name] ?? 0) }))
+    .filter(({ count }) => count > 0);
+}
+
 const NAMED = 4; // machines of a reason
 
 // Drawn machines that gave no profile, by why: the most frequent reason first.

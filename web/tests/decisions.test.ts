@@ -60,12 +60,13 @@ test("rows of a comparison: the mean, the mix, jobs, and those left out with the
     { job: "[by quota]", verdict: "higher" },
     { job: "[actual mix]", verdict: "higher" },
     { job: "a", verdict: "cannot tell" },
-    { job: "b", verdict: "not on the new side" },
+    { job: "b", verdict: "left out: no samples on the new side" },
+    { job: "c", verdict: "much higher" },
   ];
   const { summary, actual, compared, leftOut } = comparedRows(rows);
   assert.equal(summary, rows[0]);
   assert.equal(actual, rows[1]);
-  assert.deepEqual(compared, [rows[2]]);
+  assert.deepEqual(compared, [rows[2], rows[4]], "also a verdict that the page does not know");
   assert.deepEqual(leftOut, [rows[3]]);
   const note = "compared 250 of 300 jobs, with 98.2 % of the weight";
   assert.deepEqual(jobsCompared(["no label", note]), { compared: 250, all: 300 });

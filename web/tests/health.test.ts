@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { helpFor, reasonsOf, versionsOf } from "../src/health.ts";
+import { helpFor, reasonsOf, responsesOf, versionsOf } from "../src/health.ts";
 
 test("machines are counted by version and state, the most frequent version first", () => {
   const { columns, rows } = versionsOf([
@@ -54,6 +54,8 @@ test("assignments without a profile are grouped by why", () => {
   const { rows } = reasonsOf([
     machine("m1", "refused", "limits"),
     machine("m2", "answered", ""),
+    machine("m9", "partial", ""),
+    machine("m10", "late", ""),
     machine("m8", "melted", "heat"),
     ...["m3", "m4", "m5", "m6", "m7"].map((name) => machine(name, "failed", "no file")),
   ]);
@@ -62,4 +64,21 @@ test("assignments without a profile are grouped by why", () => {
     { outcome: "melted", machines: 1, reason: "heat", which: "m8" },
     { outcome: "refused", machines: 1, reason: "limits", which: "m1" },
   ]);
+});
+
+test("a draw's responses are all outcomes that the server counts, each machine once", () => {
+  const names = ["machines", "drawn", "answered", "partial", "late", "pending", "refused", "melted"];
+  const columns = names.map((name) => ({ name, unit: "count" }));
+  const row = { machines: 9, drawn: 9, answered: 5, partial: 2, late: 1, pending: 0, refused: 3, melted: 1 };
+  const responses = responsesOf(columns, row);
+  assert.deepEqual(responses, [
+    { outcome: "answered", tone: "good", count: 5 },
+    { outcome: "refused", tone: "bad", count: 3 },
+    { outcome: "melted", tone: "bad", count: 1 },
+  ]);
+  assert.equal(
+    responses.reduce((sum, { count }) => sum + count, 0),
+    row.drawn,
+  );
+  assert.deepEqual(responsesOf(columns.slice(0, 1), row), [], "of another view");
 });

@@ -7,7 +7,8 @@ import { PanelHeading, REFRESH_MS } from "../parts/panel.tsx";
 import { Shown } from "../parts/status.tsx";
 import type { Shape } from "../parts/table.tsx";
 import { DataTable } from "../parts/table.tsx";
-import { OUTCOMES, reasonsOf, versionsOf } from "../health.ts";
+import type { Outcome } from "../health.ts";
+import { reasonsOf, responsesOf, versionsOf } from "../health.ts";
 import { address, linkTo } from "../state.ts";
 
 function viewPage(view: string, parameters: ReadonlyMap<string, readonly string[]> = new Map()) {
@@ -60,35 +61,31 @@ export function Daemons() {
 }
 
 // What became of the drawn machines, as parts of a bar.
-function Responses({ row }: { row: Row }) {
-  const drawn = Number(row["drawn"] ?? 0);
-  const parts = OUTCOMES.map(([name, tone]) => ({ name, tone, count: Number(row[name] ?? 0) })).filter(
-    ({ count }) => count > 0,
-  );
+function Responses({ parts, drawn }: { parts: readonly Outcome[]; drawn: number }) {
   return (
     <span class="responses">
       <span class="parts" aria-hidden="true">
-        {parts.map(({ name, tone, count }) => (
+        {parts.map(({ outcome, tone, count }) => (
           <span
-            key={name}
+            key={outcome}
             class={tone}
             style={{ width: `${(count / Math.max(1, drawn)) * 100}%` }}
-            title={`${count} ${name}`}
+            title={`${count} ${outcome}`}
           />
         ))}
       </span>
-      <span>{parts.map(({ name, count }) => `${count} ${name}`).join(", ") || "none"}</span>
+      <span>{parts.map(({ outcome, count }) => `${count} ${outcome}`).join(", ") || "none"}</span>
     </span>
   );
 }
 
 export function Draws() {
   const asked = useAnswer<Table>("draws", [["limit", "8"]], REFRESH_MS);
-  const troubled = asked.answer.value?.rows.find(
-    (row) => Number(row["refused"] ?? 0) + Number(row["failed"] ?? 0) + Number(row["lost"] ?? 0) > 0,
-  );
+  const responses = (row: Row): Outcome[] => responsesOf(asked.answer.value?.columns ?? [], row);
+  const troubled = asked.answer.value?.rows.find((row) => responses(row).some(({ tone }) => tone === "bad"));
   const cell = (shape: Shape, row: Row) => {
-    if (shape.name === "responses") return <Responses row={row} />;
+    if (shape.name === "responses")
+      return <Responses parts={responses(row)} drawn={Number(row["drawn"] ?? 0)} />;
     if (shape.name === "window_start" && typeof row["window_start"] === "string") {
       return <time title={row["window_start"]}>{clock(Date.parse(row["window_start"]), Date.now())}</time>;
     }
