@@ -106,6 +106,14 @@ export function reasonsOf(machines: readonly Row[]): { columns: Column[]; rows: 
   };
 }
 
+// What happens at a limit of the store; what has no limit in force reaches none.
+export function atLimit(row: Row): string {
+  const says = String(row["at_limit"] ?? "");
+  return typeof row["max_bytes"] === "number"
+    ? `At the limit ${says}`
+    : `${says.slice(0, 1).toUpperCase()}${says.slice(1)}`;
+}
+
 export interface Help {
   says: string;
   command: string; // to be run where the server runs; "": none

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { helpFor, reasonsOf, responsesOf, versionsOf } from "../src/health.ts";
+import { atLimit, helpFor, reasonsOf, responsesOf, versionsOf } from "../src/health.ts";
 
 test("machines are counted by version and state, the most frequent version first", () => {
   const { columns, rows } = versionsOf([
@@ -81,4 +81,16 @@ test("a draw's responses are all outcomes that the server counts, each machine o
     row.drawn,
   );
   assert.deepEqual(responsesOf(columns.slice(0, 1), row), [], "of another view");
+});
+
+test("a part of the store without a limit in force reaches none", () => {
+  assert.equal(
+    atLimit({ max_bytes: 5000, at_limit: "the oldest block is dropped" }),
+    "At the limit the oldest block is dropped",
+  );
+  const never = "never rolled up (retention.full_max_age is 0)";
+  assert.equal(
+    atLimit({ max_bytes: null, at_limit: never }),
+    "Never rolled up (retention.full_max_age is 0)",
+  );
 });

@@ -2,6 +2,7 @@
 import type { Row, Table } from "../api.ts";
 import { viewNamed } from "../api.ts";
 import { clipped, clock, plural, quantity, share } from "../format.ts";
+import { atLimit } from "../health.ts";
 import { useAnswer } from "../hooks.ts";
 import { PanelHeading, REFRESH_MS } from "../parts/panel.tsx";
 import { Notes, Shown } from "../parts/status.tsx";
@@ -99,8 +100,15 @@ function Limit({ row }: { row: Table["rows"][number] }) {
         {typeof used === "number" ? ` (${share(used)})` : ""}
       </span>
       <span class="hint">
-        {facts.length === 0 ? "" : `${facts.join("; ")}. `}At the limit{" "}
-        {clipped(String(row["at_limit"]), 120)} (<code>{clipped(String(row["key"]), 60)}</code>).
+        {facts.length === 0 ? "" : `${facts.join("; ")}. `}
+        {clipped(atLimit(row), 140)}
+        {typeof max === "number" ? (
+          <>
+            {" "}
+            (<code>{clipped(String(row["key"]), 60)}</code>)
+          </>
+        ) : null}
+        .
       </span>
     </li>
   );
