@@ -8,6 +8,17 @@ import { timeOf } from "./times.ts";
 export const NAME = "name";
 export const FEATURE = "feature";
 
+// All parameters of the views of an experiment, each once: some are of one view alone, such as `history` of the plan.
+export function definedBy<P extends { readonly name: string }>(
+  views: readonly ({ readonly parameters: readonly P[] } | undefined)[],
+): P[] {
+  const all = new Map<string, P>();
+  for (const parameter of views.flatMap((view) => view?.parameters ?? [])) {
+    if (!all.has(parameter.name)) all.set(parameter.name, parameter);
+  }
+  return [...all.values()];
+}
+
 export type Parameters = Readonly<Record<string, readonly string[]>>;
 
 function unquoted(text: string): string {
@@ -76,12 +87,19 @@ function percentOf(share: string): string | undefined {
   return share === "" || !Number.isFinite(value) ? undefined : String(Number(value.toPrecision(12)));
 }
 
+// What the views take, and the file has no key for.
+const NOT_IN_FILE = ["focus", "ignore", "hide", "history"] as const;
+
 // The file for the command line. What is not said has the command's default.
 export function experimentFile(address: Address): string {
   const list = (name: string): string => `[${valuesOf(address, name).map(quoted).join(", ")}]`;
   const text = (name: string): string => valueOf(address, name);
+  const lost = NOT_IN_FILE.flatMap((name) =>
+    valuesOf(address, name).map((value) => `${name}=${quoted(value)}`),
+  );
   const lines = [
     "# An experiment of Plimsoll (docs/wsmeter.md): plan, watch and report read this file.",
+    ...(lost.length === 0 ? [] : [`# Not in this file, which has no key for it: ${lost.join(", ")}`]),
     "[experiment]",
     `name = ${quoted(text(NAME) || "experiment")}`,
     ...(text(FEATURE) === "" ? [] : [`feature = ${quoted(text(FEATURE))}`]),
@@ -99,7 +117,9 @@ export function experimentFile(address: Address): string {
       const percent = percentOf(text(name));
       return percent === undefined ? [] : [`${name}_percent = ${percent}`];
     }),
-    ...(text("min_instances") === "" ? [] : [`min_instances = ${text("min_instances")}`]),
+    ...(/^\d+$/.test(text("min_instances"))
+      ? [`min_instances = ${Number(text("min_instances"))}`]
+      : []),
   ];
   return `${lines.join("\n")}\n`;
 }

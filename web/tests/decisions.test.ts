@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { parseAddress, formatAddress } from "../src/address.ts";
 import { comparedRows, jobsCompared, platformIn } from "../src/compared.ts";
 import {
+  definedBy,
   experimentFile,
   notesOf,
   parseExperimentFile,
@@ -153,6 +154,29 @@ test("a definition file is read, and written again", () => {
   assert.deepEqual(parseExperimentFile(written), read);
   assert.equal(parseExperimentFile('control = ["a=b"]'), undefined);
   assert.equal(parseExperimentFile("<html>"), undefined);
+});
+
+test("what a file has no key for, or is no number, becomes no line of it", () => {
+  const written = (...given: [string, string][]): string =>
+    experimentFile(
+      parseAddress(`?${new URLSearchParams([["control", "a=1"], ["test", "a=2"], ...given])}`),
+    );
+  const plain = written();
+  assert.ok(!plain.includes("Not in this file"), plain);
+  const filtered = written(["focus", 'zlib"\n[arms]'], ["history", "14d"]);
+  assert.equal(
+    filtered.split("\n")[1],
+    String.raw`# Not in this file, which has no key for it: focus="zlib\"\u000a[arms]", history="14d"`,
+  );
+  assert.deepEqual(parseExperimentFile(filtered), parseExperimentFile(plain));
+  assert.equal(written(["min_instances", '4\nname = "x"']), plain);
+  assert.deepEqual(parseExperimentFile(written(["min_instances", "08"]))!["min_instances"], ["8"]);
+});
+
+test("an experiment is defined by the parameters of all its views, each once", () => {
+  const [since, margin, history] = ["since", "margin", "history"].map((name) => ({ name }));
+  const views = [{ parameters: [since!, margin!] }, undefined, { parameters: [margin!, history!] }];
+  assert.deepEqual(definedBy(views), [since, margin, history]);
 });
 
 test("hostile names come back as they were", () => {

@@ -6,6 +6,7 @@ import type { Address } from "../address.ts";
 import { formatAddress, parseAddress, questionOf, valueOf, valuesOf, withParameters } from "../address.ts";
 import type { Remembered } from "../experiment.ts";
 import {
+  definedBy,
   experimentFile,
   FEATURE,
   NAME,
@@ -156,7 +157,7 @@ const FIRST = ["control", "test", "where", "margin", "since", "until"];
 
 // All parameters of the experiment's views; those that matter first.
 function Definition({ view }: { view: ViewSpec }) {
-  const all = [...view.parameters].sort((a, b) => {
+  const all = definedBy([view, viewNamed("experiment/plan")]).sort((a, b) => {
     const place = (name: string): number => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
     return place(a.name) - place(b.name);
   });
