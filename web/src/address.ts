@@ -91,6 +91,13 @@ export function valueOf(address: Address, name: string): string {
   return address.parameters.get(name)?.[0] ?? "";
 }
 
+// The times of an address, for questions that take nothing else of it.
+export function timesOf(address: Address): [string, string][] {
+  return ["since", "until"]
+    .map((name): [string, string] => [name, valueOf(address, name)])
+    .filter(([, value]) => value !== "");
+}
+
 // The address with other values of these parameters; no value: without it.
 export function withParameters(
   address: Address,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatAddress, parseAddress, questionOf, withParameters } from "../src/address.ts";
+import { formatAddress, parseAddress, questionOf, timesOf, withParameters } from "../src/address.ts";
 import { equals, onlyWithin, parsePredicate } from "../src/predicate.ts";
 import { apiAddress, commandLine, csvOf, quoted } from "../src/share.ts";
 
@@ -32,6 +32,14 @@ test("hostile texts survive the address", () => {
   const value = "function=<img src=x onerror=alert(1)>&page=diff#\u202e\"'%00";
   const address = withParameters(parseAddress("?page=explore"), { where: value });
   assert.deepEqual(parseAddress(formatAddress(address)).parameters.get("where"), [value]);
+});
+
+test("a question of the times alone takes nothing else of an address", () => {
+  assert.deepEqual(timesOf(parseAddress("?page=explore&until=1h&where=job%3Da&since=2h")), [
+    ["since", "2h"],
+    ["until", "1h"],
+  ]);
+  assert.deepEqual(timesOf(parseAddress("?since=&event=cycles")), []);
 });
 
 test("another question forgets where the flame graph was zoomed", () => {

@@ -5,13 +5,13 @@ import { questionOf, withParameters } from "../address.ts";
 import { notesOf, progressOf, stateOf } from "../experiment.ts";
 import { change, clipped, margin, plural, share } from "../format.ts";
 import { useAnswer } from "../hooks.ts";
-import { scaleOf, toneOf } from "../intervals.ts";
+import { scaleOf } from "../intervals.ts";
 import { csvOf } from "../share.ts";
 import { address, linkTo } from "../state.ts";
 import { CopyMenu } from "../parts/copy_menu.tsx";
 import { Curve } from "../parts/curve.tsx";
 import type { ForestRow } from "../parts/forest.tsx";
-import { Axis, Forest, Strip } from "../parts/forest.tsx";
+import { Axis, Forest, forestRowOf, Strip } from "../parts/forest.tsx";
 import { REFRESH_MS } from "../parts/panel.tsx";
 import { Notes, Shown } from "../parts/status.tsx";
 import { DataTable } from "../parts/table.tsx";
@@ -126,22 +126,8 @@ function Progress({ table, isRunning }: { table: Table; isRunning: boolean }) {
   );
 }
 
-function forestRowOf(row: Row): ForestRow {
-  const number = (name: string): number | undefined =>
-    typeof row[name] === "number" ? (row[name] as number) : undefined;
-  const verdict = String(row["verdict"] ?? "");
-  const job = String(row["job"] ?? "");
-  return {
-    key: job,
-    label: <span class="word">{clipped(job, 80) || "(none)"}</span>,
-    value: number("change"),
-    low: number("change_low"),
-    high: number("change_high"),
-    half: number("change_margin"),
-    verdict,
-    tone: toneOf(verdict, true),
-    weight: number("weight"),
-  };
+function changeOf(row: Row): ForestRow {
+  return forestRowOf(row, "change", String(row["job"] ?? "") || "(none)", true);
 }
 
 function Result() {
@@ -153,8 +139,8 @@ function Result() {
       <Shown {...asked} placeholder={<div class="placeholder tall" />}>
         {(table) => {
           const [metric, ...others] = table.rows;
-          const total = forestRowOf(metric ?? {});
-          const jobs = others.filter((row) => row["verdict"] !== "left out").map(forestRowOf);
+          const total = changeOf(metric ?? {});
+          const jobs = others.filter((row) => row["verdict"] !== "left out").map(changeOf);
           const leftOut = others.filter((row) => row["verdict"] === "left out");
           const scale = scaleOf([total, ...jobs]);
           const says = { better: "It is better.", worse: "It is worse." }[total.verdict] ?? "Cannot tell.";

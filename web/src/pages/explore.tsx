@@ -4,8 +4,8 @@ import { questionOf, withParameters } from "../address.ts";
 import type { Table, ViewSpec } from "../api.ts";
 import { viewNamed } from "../api.ts";
 import { useAnswer } from "../hooks.ts";
-import { Beside } from "../parts/beside.tsx";
-import { EventPicker, Filters, GroupBy } from "../parts/filters.tsx";
+import { EventPickers } from "../parts/beside.tsx";
+import { Filters, GroupBy } from "../parts/filters.tsx";
 import { Shown } from "../parts/status.tsx";
 import { TimeRange } from "../parts/time_range.tsx";
 import { Timeline } from "../parts/timeline.tsx";
@@ -31,8 +31,7 @@ export function Explore() {
       <section class="question" aria-label="Question">
         <div class="row">
           <TimeRange />
-          <EventPicker />
-          <Beside />
+          <EventPickers />
           {show === "table" ? <GroupBy usual="function" /> : null}
         </div>
         <Filters view={view} />

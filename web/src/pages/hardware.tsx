@@ -5,14 +5,14 @@ import { viewNamed } from "../api.ts";
 import { questionOf, valueOf, valuesOf, withParameters } from "../address.ts";
 import { change, clipped, margin, plural } from "../format.ts";
 import { useAnswer } from "../hooks.ts";
-import { isHigherBetter, scaleOf, toneOf } from "../intervals.ts";
+import { isHigherBetter, scaleOf } from "../intervals.ts";
 import { equals } from "../predicate.ts";
 import { csvOf } from "../share.ts";
 import { address, go, linkTo } from "../state.ts";
 import { CopyMenu } from "../parts/copy_menu.tsx";
 import { Filters } from "../parts/filters.tsx";
 import type { ForestRow } from "../parts/forest.tsx";
-import { Axis, Forest, Strip } from "../parts/forest.tsx";
+import { Axis, Forest, forestRowOf, Strip } from "../parts/forest.tsx";
 import { CoverageLine, Notes, Shown } from "../parts/status.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { TextField } from "../parts/text_field.tsx";
@@ -211,22 +211,8 @@ function ratioName(table: Table): string {
   return clipped(table.event, 80);
 }
 
-function forestRowOf(row: Row, label: string, ratio: string): ForestRow {
-  const number = (name: string): number | undefined =>
-    typeof row[name] === "number" ? (row[name] as number) : undefined;
-  const verdict = String(row["verdict"] ?? "");
-  return {
-    key: label,
-    label: <span class="word">{clipped(label, 80)}</span>,
-    value: number("ratio_change"),
-    low: number("ratio_change_low"),
-    high: number("ratio_change_high"),
-    half: number("ratio_change_margin"),
-    kind: String(row["ratio_change_margin_kind"] ?? ""),
-    verdict,
-    tone: toneOf(verdict, isHigherBetter(ratio)),
-    weight: number("weight"),
-  };
+function changeOf(row: Row, label: string, ratio: string): ForestRow {
+  return forestRowOf(row, "ratio_change", label, isHigherBetter(ratio));
 }
 
 function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: string }) {
@@ -240,9 +226,9 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
           const ratio = table.event;
           const counts = jobsCompared(table.notes);
           const isCut = counts !== undefined && counts.all > compared.length + leftOut.length;
-          const rows = compared.map((row) => forestRowOf(row, String(row["job"] ?? "") || "(none)", ratio));
-          const total = summary === undefined ? undefined : forestRowOf(summary, "all jobs", ratio);
-          const mixed = actual === undefined ? undefined : forestRowOf(actual, "all samples", ratio);
+          const rows = compared.map((row) => changeOf(row, String(row["job"] ?? "") || "(none)", ratio));
+          const total = summary === undefined ? undefined : changeOf(summary, "all jobs", ratio);
+          const mixed = actual === undefined ? undefined : changeOf(actual, "all samples", ratio);
           const scale = scaleOf([...rows, ...(total === undefined ? [] : [total])]);
           return (
             <>
@@ -396,7 +382,7 @@ function Overview(props: {
             tone: "unknown",
           };
         }
-        return { ...forestRowOf(found.row, name, found.ratio), label, weight: undefined };
+        return { ...changeOf(found.row, name, found.ratio), label, weight: undefined };
       }),
     [known, others.join()],
   );

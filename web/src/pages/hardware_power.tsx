@@ -1,7 +1,7 @@
 // Energy by platform, where machines report it.
 import type { Table } from "../api.ts";
 import { viewNamed } from "../api.ts";
-import { questionOf, valueOf } from "../address.ts";
+import { questionOf, timesOf } from "../address.ts";
 import { clipped } from "../format.ts";
 import { useAnswer } from "../hooks.ts";
 import { Notes, Shown } from "../parts/status.tsx";
@@ -9,13 +9,10 @@ import { DataTable } from "../parts/table.tsx";
 import { address } from "../state.ts";
 
 export function Power() {
-  const times = (["since", "until"] as const)
-    .map((name): [string, string] => [name, valueOf(address.value, name)])
-    .filter(([, value]) => value !== "");
   const events = useAnswer<Table>("values", [
     ["of", "event"],
     ["match", "energy-"],
-    ...times,
+    ...timesOf(address.value),
     ["limit", "20"],
   ]);
   const names = (events.answer.value?.rows ?? [])

@@ -1,23 +1,30 @@
 // Further events beside the first one: chips, and a picker of those that the server has.
-import type { Table } from "../api.ts";
+import type { Row } from "../api.ts";
 import { viewNamed } from "../api.ts";
 import { valueOf, valuesOf, withParameters } from "../address.ts";
 import { clipped } from "../format.ts";
-import { useAnswer } from "../hooks.ts";
 import { address, go } from "../state.ts";
+import { EventSelect, useEvents } from "./filters.tsx";
 
 export const BESIDE = "compare_event";
 
-export function Beside() {
+// The first event, and those beside it.
+export function EventPickers() {
+  const events = useEvents();
+  return (
+    <>
+      <EventSelect events={events} />
+      <Beside events={events} />
+    </>
+  );
+}
+
+function Beside({ events }: { events: readonly Row[] }) {
   const parameter = viewNamed("top")?.parameters.find(({ name }) => name === BESIDE);
-  const times = (["since", "until"] as const)
-    .map((name): [string, string] => [name, valueOf(address.value, name)])
-    .filter(([, value]) => value !== "");
-  const { answer } = useAnswer<Table>("values", [["of", "event"], ...times, ["limit", "200"]]);
   if (parameter === undefined) return null;
   const chosen = valuesOf(address.value, BESIDE);
   const first = valueOf(address.value, "event");
-  const others = (answer.value?.rows ?? [])
+  const others = events
     .map(({ value }) => String(value))
     .filter((name) => name !== first && !chosen.includes(name));
   // Rows of several events have no filter of their own.

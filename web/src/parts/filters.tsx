@@ -1,8 +1,8 @@
 // Event, grouping and filters of a question: what there is to choose comes from the server.
 import { useCallback, useState } from "preact/hooks";
-import type { Table, ViewSpec } from "../api.ts";
+import type { Row, Table, ViewSpec } from "../api.ts";
 import { ask, registry } from "../api.ts";
-import { valueOf, valuesOf, withParameters } from "../address.ts";
+import { timesOf, valueOf, valuesOf, withParameters } from "../address.ts";
 import { clipped } from "../format.ts";
 import { useAnswer } from "../hooks.ts";
 import { onlyWithin, parsePredicate } from "../predicate.ts";
@@ -11,14 +11,12 @@ import type { Proposal } from "./combobox.tsx";
 import { Combobox } from "./combobox.tsx";
 
 // Values within the times that are asked about.
-function times(): [string, string][] {
-  return (["since", "until"] as const)
-    .map((name): [string, string] => [name, valueOf(address.value, name)])
-    .filter(([, value]) => value !== "");
-}
-
 async function valuesLike(of: string, match: string, limit: number, signal: AbortSignal): Promise<Table> {
-  const question: [string, string][] = [["of", of], ...times(), ["limit", String(limit)]];
+  const question: [string, string][] = [
+    ["of", of],
+    ...timesOf(address.value),
+    ["limit", String(limit)],
+  ];
   if (match !== "") question.push(["match", match]);
   return ask<Table>("values", question, signal);
 }
@@ -158,11 +156,18 @@ export function Filters({ view, without = [] }: { view: ViewSpec; without?: read
   );
 }
 
+// Those that the server has of these times.
+export function useEvents(): readonly Row[] {
+  const question: [string, string][] = [["of", "event"], ...timesOf(address.value), ["limit", "200"]];
+  return useAnswer<Table>("values", question).answer.value?.rows ?? [];
+}
+
 export function EventPicker() {
-  const question: [string, string][] = [["of", "event"], ...times(), ["limit", "200"]];
-  const { answer } = useAnswer<Table>("values", question);
+  return <EventSelect events={useEvents()} />;
+}
+
+export function EventSelect({ events }: { events: readonly Row[] }) {
   const chosen = valueOf(address.value, "event");
-  const events = answer.value?.rows ?? [];
   const isKnown = chosen === "" || events.some(({ value }) => value === chosen);
   return (
     <label class="field">

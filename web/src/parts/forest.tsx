@@ -1,9 +1,10 @@
 // Values with their intervals under each other on one scale: a dot, whiskers, and a line where nothing changes. A table, so that it can be
 // read as text too.
 import type { ComponentChildren } from "preact";
+import type { Row } from "../api.ts";
 import { change, clipped, margin, share } from "../format.ts";
 import type { Interval, Scale, Tone } from "../intervals.ts";
-import { placeOn, scaleOf } from "../intervals.ts";
+import { placeOn, scaleOf, toneOf } from "../intervals.ts";
 
 export interface ForestRow extends Interval {
   key: string;
@@ -14,6 +15,32 @@ export interface ForestRow extends Interval {
   kind?: string; // why there is no margin, or what it covers
   weight?: number | undefined;
   isCurrent?: boolean;
+}
+
+// Of a row of the API whose value is in the column `name`, its interval in those that begin with it.
+export function forestRowOf(
+  row: Row,
+  name: string,
+  label: string,
+  higherIsBetter: boolean | undefined,
+): ForestRow {
+  const number = (column: string): number | undefined => {
+    const value = row[column];
+    return typeof value === "number" ? value : undefined;
+  };
+  const verdict = String(row["verdict"] ?? "");
+  return {
+    key: label,
+    label: <span class="word">{clipped(label, 80)}</span>,
+    value: number(name),
+    low: number(`${name}_low`),
+    high: number(`${name}_high`),
+    half: number(`${name}_margin`),
+    kind: String(row[`${name}_margin_kind`] ?? ""),
+    verdict,
+    tone: toneOf(verdict, higherIsBetter),
+    weight: number("weight"),
+  };
 }
 
 export function Strip({ row, scale, isLarge = false }: { row: ForestRow; scale: Scale; isLarge?: boolean }) {
