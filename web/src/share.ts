@@ -19,6 +19,12 @@ export function quoted(word: string): string {
   return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
+// Where daemons find the server that a browser knows by this name, if it has the usual port for them (server.fleet_listen).
+export function daemonsAddress(hostname: string): string {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return `${host.includes(":") ? `[${host}]` : host}:7071`;
+}
+
 export function commandLine(
   command: string,
   server: string,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatAddress, parseAddress, questionOf, timesOf, withParameters } from "../src/address.ts";
 import { equals, onlyWithin, parsePredicate } from "../src/predicate.ts";
-import { apiAddress, commandLine, csvOf, quoted } from "../src/share.ts";
+import { apiAddress, commandLine, csvOf, daemonsAddress, quoted } from "../src/share.ts";
 
 test("the start page has an empty address", () => {
   assert.equal(formatAddress(parseAddress("")), "");
@@ -140,4 +140,11 @@ test("filters of rows stay while the answer is grouped by their dimension", () =
   assert.deepEqual(onlyWithin(filters, ["job", "function"]), ["function=main", "job in a,b"]);
   assert.deepEqual(onlyWithin(filters, ["label:pages"]), ["label:pages=huge"]);
   assert.deepEqual(onlyWithin(filters, []), []);
+});
+
+test("daemons are sent to the name that the browser has of the server, IPv6 in brackets", () => {
+  assert.equal(daemonsAddress("fleet.example"), "fleet.example:7071");
+  assert.equal(daemonsAddress("10.1.2.3"), "10.1.2.3:7071");
+  assert.equal(daemonsAddress("[2001:db8::1]"), "[2001:db8::1]:7071");
+  assert.equal(daemonsAddress("2001:db8::1"), "[2001:db8::1]:7071");
 });

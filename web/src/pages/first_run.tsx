@@ -1,11 +1,14 @@
 // While no machine has sent anything: the exact commands.
+import { daemonsAddress } from "../share.ts";
+
+// After the command that starts a daemon.
+export function UsualPort() {
+  return <>7071 is the usual port for daemons (server.fleet_listen).</>;
+}
 
 export function FirstRun() {
-  const host = location.hostname.includes(":")
-    ? `[${location.hostname.replace(/^\[|\]$/g, "")}]`
-    : location.hostname;
-  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(host);
-  const daemons = `${host}:7071`;
+  const daemons = daemonsAddress(location.hostname);
+  const isLocal = /^(localhost|127\.0\.0\.1|\[::1\]):/.test(daemons);
   return (
     <section class="first-run">
       <h1>No machine has sent a profile yet</h1>
@@ -20,7 +23,7 @@ export function FirstRun() {
             <code>plimsolld --server {daemons}</code>
           </pre>
           <p class="hint">
-            7071 is the usual port for daemons (server.fleet_listen).
+            <UsualPort />
             {isLocal
               ? " This server listens on this machine only: other machines need its name, and authentication."
               : ""}

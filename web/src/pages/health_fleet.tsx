@@ -9,7 +9,9 @@ import type { Shape } from "../parts/table.tsx";
 import { DataTable } from "../parts/table.tsx";
 import type { Outcome } from "../health.ts";
 import { reasonsOf, responsesOf, versionsOf } from "../health.ts";
+import { daemonsAddress } from "../share.ts";
 import { address, linkTo } from "../state.ts";
+import { UsualPort } from "./first_run.tsx";
 
 function viewPage(view: string, parameters: ReadonlyMap<string, readonly string[]> = new Map()) {
   return { ...address.value, page: "views" as const, view, sort: "", parameters };
@@ -27,7 +29,10 @@ export function Daemons() {
               <div class="message empty">
                 <strong>No machine has registered.</strong>
                 <p>
-                  Start one: <code>plimsolld --server {location.hostname}:7071</code>
+                  Start one: <code>plimsolld --server {daemonsAddress(location.hostname)}</code>
+                </p>
+                <p class="hint">
+                  <UsualPort />
                 </p>
               </div>
             );
