@@ -185,7 +185,7 @@ TEST_P(SpanSinkTest, WhatIsDueByTimeFailsAtAnyStepWithoutLosingASpan) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sinks, SpanSinkTest,
-    ::testing::Values(SpanSinkCase{"SegmentsOnAFullDisk", {.max_recent = 10}, FileFault::Kind::kNoSpace, 3},
+    ::testing::Values(SpanSinkCase{"SegmentsOnAFullDisk", {.max_recent = 10}, FileFault::Kind::kNoSpace, 2},
                       SpanSinkCase{"GatheringOnABrokenDisk", {}, FileFault::Kind::kIoError, 1},
                       // Each is sealed as soon as it has a batch: there is nothing left to settle.
                       SpanSinkCase{
