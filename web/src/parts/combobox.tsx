@@ -29,7 +29,7 @@ export function Combobox(props: {
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
   const [proposals, setProposals] = useState<Proposal[]>([]);
-  const [active, setActive] = useState(-1);
+  const [chosen, setChosen] = useState<string>(); // a proposal's text
   const [wrong, setWrong] = useState("");
   const field = useRef<HTMLInputElement>(null);
 
@@ -40,9 +40,7 @@ export function Combobox(props: {
       () => {
         props.propose(text, controller.signal).then(
           (found) => {
-            if (controller.signal.aborted) return;
-            setProposals(found);
-            setActive(-1);
+            if (!controller.signal.aborted) setProposals(found);
           },
           () => undefined, // without proposals the field still takes what is typed
         );
@@ -55,6 +53,8 @@ export function Combobox(props: {
     };
   }, [text, isOpen, props.propose]);
 
+  // What was chosen stays so where the proposals that come later have it.
+  const active = proposals.findIndex(({ text: of }) => of === chosen);
   const take = (value: string): void => {
     const why = props.check?.(value) ?? "";
     if (why !== "") {
@@ -63,6 +63,7 @@ export function Combobox(props: {
     }
     props.onPick(value);
     setText("");
+    setChosen(undefined);
     setWrong("");
     setOpen(false);
   };
@@ -70,6 +71,7 @@ export function Combobox(props: {
     if (proposal.goesOn) {
       setText(proposal.text);
       setProposals([]);
+      setChosen(undefined);
       field.current?.focus();
     } else {
       take(proposal.text);
@@ -81,7 +83,7 @@ export function Combobox(props: {
       setOpen(true);
       const step = event.key === "ArrowDown" ? 1 : -1;
       const count = proposals.length + 1; // one of them: the field itself
-      setActive(((active + 1 + step + count) % count) - 1);
+      setChosen(proposals[((active + 1 + step + count) % count) - 1]?.text);
     } else if (event.key === "Enter") {
       event.preventDefault();
       const proposal = proposals[active];
@@ -122,7 +124,7 @@ export function Combobox(props: {
           setText(value);
           // Until the new ones are there, those that fit: a key never chooses what is not typed.
           setProposals(proposals.filter((proposal) => fits(proposal, value)));
-          setActive(-1);
+          setChosen(undefined);
           setWrong("");
           setOpen(true);
         }}
