@@ -1,23 +1,20 @@
 #include "http/head_check.h"
 
 #include <arpa/inet.h>
-#include <strings.h>
 
 #include <algorithm>
 #include <array>
 #include <string>
 
+#include "http/ignoring_case.h"
+
 namespace plimsoll::http {
 namespace {
-
-bool is_same(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
 
 std::vector<std::string_view> values_of(const Request& request, std::string_view name) {
   std::vector<std::string_view> values;
   for (const auto& [header, value] : request.headers) {
-    if (is_same(header, name)) {
+    if (is_same_ignoring_case(header, name)) {
       values.push_back(value);
     }
   }
@@ -55,14 +52,15 @@ bool is_address(std::string_view host) {
 // Browsers never ask a name server for names below localhost (RFC 6761, 6.3).
 bool is_localhost(std::string_view host) {
   constexpr std::string_view kBelow = ".localhost";
-  return is_same(host, "localhost") ||
-         (host.size() > kBelow.size() && is_same(host.substr(host.size() - kBelow.size()), kBelow));
+  return is_same_ignoring_case(host, "localhost") ||
+         (host.size() > kBelow.size() &&
+          is_same_ignoring_case(host.substr(host.size() - kBelow.size()), kBelow));
 }
 
 bool is_ours(std::string_view host, const std::vector<std::string>& names) {
   const std::string_view name = without_port(host);
   return is_address(name) || is_localhost(name) ||
-         std::ranges::any_of(names, [&](const std::string& own) { return is_same(name, own); });
+         std::ranges::any_of(names, [&](const std::string& own) { return is_same_ignoring_case(name, own); });
 }
 
 std::optional<Response> check_length(const Request& request) {
@@ -98,18 +96,19 @@ std::string_view host_of_origin(std::string_view origin) {
 
 bool is_of_another_site(const Request& request) {
   const std::string_view site = request.header("Sec-Fetch-Site");
-  const bool says_so = is_same(site, "cross-site") || is_same(site, "same-site");
+  const bool says_so = is_same_ignoring_case(site, "cross-site") || is_same_ignoring_case(site, "same-site");
   const auto origins = values_of(request, "Origin");
   return says_so || std::ranges::any_of(origins, [&](std::string_view origin) {
-           return !is_same(host_of_origin(origin), request.header("Host"));
+           return !is_same_ignoring_case(host_of_origin(origin), request.header("Host"));
          });
 }
 
 // Forms and scripts of any page may send these without asking first.
 bool is_simple_type(std::string_view content_type) {
   const std::string_view type = content_type.substr(0, content_type.find_first_of("; "));
-  return is_same(type, "text/plain") || is_same(type, "application/x-www-form-urlencoded") ||
-         is_same(type, "multipart/form-data");
+  return is_same_ignoring_case(type, "text/plain") ||
+         is_same_ignoring_case(type, "application/x-www-form-urlencoded") ||
+         is_same_ignoring_case(type, "multipart/form-data");
 }
 
 std::optional<Response> check_site(const Request& request) {

@@ -1,11 +1,11 @@
 #include "http/message.h"
 
-#include <strings.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "http/ignoring_case.h"
 
 namespace plimsoll::http {
 namespace {
@@ -62,10 +62,8 @@ std::string_view text_member(const Json& object, const char* name) {
 }
 
 std::string_view find_field(const Fields& fields, std::string_view name) {
-  const auto found = std::ranges::find_if(fields, [&](const auto& field) {
-    return field.first.size() == name.size() &&
-           ::strncasecmp(field.first.data(), name.data(), name.size()) == 0;
-  });
+  const auto found = std::ranges::find_if(
+      fields, [&](const auto& field) { return is_same_ignoring_case(field.first, name); });
   return found == fields.end() ? std::string_view{} : std::string_view(found->second);
 }
 

@@ -1,7 +1,5 @@
 #include "server/doors/trace_door.h"
 
-#include <strings.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -15,6 +13,7 @@
 #include "base/memory_budget.h"
 #include "formats/decompress.h"
 #include "formats/traces/read_spans.h"
+#include "http/ignoring_case.h"
 #include "traces/model/sampling.h"
 
 namespace plimsoll::server {
@@ -29,11 +28,6 @@ constexpr uint64_t kCostOfProtobuf = 6;
 // Of these there are as many as threads that handle requests.
 constexpr uint64_t kUncountedBytes = uint64_t{1} << 20;
 
-// Content types and encodings have no case (RFC 9110, 8.3.1 and 8.4.1).
-bool is_same(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
-
 // Without parameters ("; charset=utf-8").
 std::string_view type_of(const http::Request& request) {
   std::string_view type = request.header("Content-Type");
@@ -47,7 +41,7 @@ constexpr const char* kKnownEncodings = "send it plain, or with gzip or zstd";
 Status expect_encoding(const http::Request& request) {
   const std::string_view encoding = request.header("Content-Encoding");
   for (const std::string_view known : {"", "identity", "gzip", "zstd"}) {
-    if (is_same(encoding, known)) {
+    if (http::is_same_ignoring_case(encoding, known)) {
       return {};
     }
   }
@@ -117,8 +111,8 @@ class TraceDoor {
 
   http::Response take_otlp(const http::Request& request) {
     const std::string_view type = type_of(request);
-    const bool is_json = is_same(type, kJsonType);
-    if (!is_json && !is_same(type, kProtobufType)) {
+    const bool is_json = http::is_same_ignoring_case(type, kJsonType);
+    if (!is_json && !http::is_same_ignoring_case(type, kProtobufType)) {
       return http::error_response(with_hint(fail(ErrorCode::kUnsupported, "the content type is \"{}\"", type),
                                             "send application/x-protobuf or application/json")
                                       .error());
