@@ -13,7 +13,7 @@ constexpr uint32_t kUnknownNode = UINT32_MAX;
 
 }  // namespace
 
-NamedStacks::NamedStacks(const Snapshot& snapshot, std::shared_ptr<const HiddenFrames> hidden)
+NamedStacks::NamedStacks(const Snapshot& snapshot, const std::shared_ptr<const HiddenFrames>& hidden)
     : frames_(snapshot.frame_keys->of(snapshot, {"function"}, hidden)),
       node_of_stack_(frames_->nodes().size(), kUnknownNode) {}
 

@@ -19,7 +19,7 @@ namespace plimsoll::query {
 class NamedStacks {
  public:
   // Frames that are hidden are in no name.
-  NamedStacks(const Snapshot& snapshot, std::shared_ptr<const HiddenFrames> hidden);
+  NamedStacks(const Snapshot& snapshot, const std::shared_ptr<const HiddenFrames>& hidden);
 
   // Dense from 0, in the order of asking; of equal names equal. One thread.
   uint32_t number_of(uint32_t stack);

@@ -212,7 +212,7 @@ class TraceDoor {
 
 std::vector<http::Route> trace_routes(store::SpanSink& sink, const TraceDoorOptions& options) {
   const auto door = std::make_shared<TraceDoor>(sink, options);
-  const auto route = [&](const char* path, auto handle) {
+  const auto route = [&](const char* path, const auto& handle) {
     return http::Route{.method = "POST",
                        .path = path,
                        .max_body_bytes = options.max_body_bytes,
