@@ -31,7 +31,7 @@ struct TraceDoorOptions {
 
 // POST /v1/traces: OTLP over HTTP, Protobuf or JSON by its Content-Type, answered in kind; what is no span is counted in partial_success.
 // POST /api/v2/spans: Zipkin's JSON, answered with 202. Either may be compressed (gzip, zstd). What is answered with success is on disk.
-// Right::kUpload, but not for machines, which speak for themselves alone: spans name services, replicas and machines of anybody. Borrows the
+// Right::kUpload, but not for machines, which speak for themselves alone: spans name services, replicas and machines of others, too. Borrows the
 // sink.
 std::vector<http::Route> trace_routes(store::SpanSink& sink, const TraceDoorOptions& options);
 

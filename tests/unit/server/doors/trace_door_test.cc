@@ -204,7 +204,7 @@ TEST_F(TraceDoorTest, ARequestWithoutSpansIsOne) {
   EXPECT_EQ(post_json(R"({"resourceSpans": []})").status, 200);
 }
 
-// Spans name services and machines of anybody, and a machine speaks for itself alone.
+// Spans name services and machines of others, and a machine speaks for itself alone.
 TEST_F(TraceDoorTest, MachinesMayNotSendTraces) {
   caller_ = {.role = http::Role::kMachine, .name = "m1"};
   EXPECT_EQ(post_json(kOtlp).status, 403);
