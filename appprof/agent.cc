@@ -104,10 +104,10 @@ std::string launch(Agent& agent, const ListenAddress& address) {
   allocate_label_table();
   // What does not work is said by the endpoints, the index page and the announcement; the rest is served.
   if (settings.with_heap) {
-    start_heap(settings.heap_period_bytes);
+    start_heap(settings.heap_period_bytes, settings.max_samples_per_second);
   }
   if (settings.with_locks) {
-    start_locks(settings.lock_period_ns);
+    start_locks(settings.lock_period_ns, settings.max_samples_per_second);
   }
   const std::string why_no_dump =
       settings.dump_folder.empty() ? std::string() : start_oom_dump(settings.dump_folder, settings.labels);
@@ -290,6 +290,9 @@ bool settings_of_environment(AgentSettings& settings) {
   }
   if (const uint64_t ns = std::strtoull(value("LOCK_NS").c_str(), nullptr, 10); ns > 0) {
     settings.lock_period_ns = ns;
+  }
+  if (const auto samples = std::strtoul(value("SAMPLES").c_str(), nullptr, 10); samples > 0) {
+    settings.max_samples_per_second = static_cast<uint32_t>(std::min<unsigned long>(samples, UINT32_MAX));
   }
   if (const auto requests = std::strtoul(value("REQUESTS").c_str(), nullptr, 10); requests > 0) {
     settings.max_requests_per_minute = static_cast<uint32_t>(std::min<unsigned long>(requests, UINT32_MAX));

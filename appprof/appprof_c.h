@@ -47,6 +47,9 @@ typedef struct plimsoll_appprof_options {
   uint32_t max_requests_per_minute;
   /* A folder: when memory runs out, a heap profile is written there, once. Sets the new handler. NULL: no dump. */
   const char* dump_dir;
+  /* Samples per second of allocations, and of waits for locks; 0: 250, UINT32_MAX: no limit. Where more come, their period doubles
+   * with every 64 that are too many; totals stay unbiased. */
+  uint32_t max_samples_per_second;
 } plimsoll_appprof_options;
 
 /* Starts sampling, and a thread that serves. 0, or -1 with the reason in `error` (may be NULL). One at a time: a second start

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <span>
@@ -32,6 +33,7 @@ constexpr size_t kFirstDistance = size_t{16} << 20;  // that tcmalloc draws for 
 constexpr size_t kLargestClass = size_t{256} << 10;
 
 constinit SiteTable g_allocations;
+constinit SampleLimit g_limit;
 constinit std::atomic<bool> g_allocations_on{false};
 constinit std::atomic<int64_t> g_allocations_began_ns{0};
 // Whether tcmalloc's stacks pass through here, and whether one did for a sample.
@@ -45,17 +47,25 @@ constexpr const char* kRecordSlow = "_ZN8tcmalloc7Sampler20RecordAllocationSlowE
 
 }  // namespace
 
-static void add_sample(size_t bytes, std::span<const uintptr_t> frames, uint32_t labels) noexcept {
-  const auto amount = static_cast<double>(bytes);
-  const double weight = weight_of_sample(amount, static_cast<double>(appprof_sample_parameter));
+static double doubled(double period, int doublings) noexcept {
+  return std::ldexp(period, doublings);
+}
+
+static void add_sample(HeapSample sample, std::span<const uintptr_t> frames, uint32_t labels) noexcept {
+  if (!g_allocations_on.load(std::memory_order_relaxed)) {
+    return;
+  }
+  const auto amount = static_cast<double>(sample.bytes);
+  const double weight =
+      weight_of_sample(amount, doubled(static_cast<double>(appprof_sample_parameter), sample.doublings));
   g_allocations.add(frames, labels, weight, weight * amount);
 }
 
 // Whether the sample's stack is to be taken here, since tcmalloc's does not serve.
-static bool needs_own_stack(size_t bytes) noexcept {
+static bool needs_own_stack(HeapSample sample) noexcept {
   const bool is_shared = g_is_stack_shared.load(std::memory_order_relaxed);
-  const size_t left = std::exchange(t_state.sampled_bytes, is_shared ? std::max<size_t>(bytes, 1) : 0);
-  if (left == 0) {
+  const HeapSample left = std::exchange(t_state.heap_sample, is_shared ? sample : HeapSample{});
+  if (left.bytes == 0) {
     return !is_shared;
   }
   // For the sample before no stack came: its bytes count all the same, also where another thread has found since that none
@@ -69,33 +79,60 @@ static bool needs_own_stack(size_t bytes) noexcept {
   }
   // Where none ever came, this tcmalloc takes them otherwise.
   g_is_stack_shared.store(false, std::memory_order_relaxed);
-  t_state.sampled_bytes = 0;
+  t_state.heap_sample = {};
   return true;
 }
 
-// The countdown of this thread has run out, within malloc, before the allocation; no lock of tcmalloc is held.
-static void record_allocation(size_t bytes, uintptr_t caller) noexcept {
-  if (!g_allocations_on.load(std::memory_order_relaxed) || t_state.is_inside || !needs_own_stack(bytes)) {
-    return;
-  }
-  const Inside inside;
-  uintptr_t frames[kMaxFrames];
-  const size_t depth = take_stack(frames, kMaxFrames, caller);
-  add_sample(bytes, {frames, depth}, current_labels());
+// How often the period of a sample of now is doubled. Only where the block can keep a note of it.
+static int doublings_now(int64_t now_ns) noexcept {
+  return g_was_stack_shared.load(std::memory_order_relaxed) ? g_limit.doublings(now_ns) : 0;
 }
 
-void take_sampled_stack(std::span<const uintptr_t> frames, uint32_t labels) noexcept {
-  const size_t bytes = std::exchange(t_state.sampled_bytes, 0);
-  if (bytes == 0) {
-    return;
+static bool is_sample_of_doubled(size_t bytes, int doublings) noexcept {
+  ThreadState& state = t_state;
+  if (!state.are_heap_choices_seeded) {
+    state.heap_choices = RandomBits(seed_for_thread(&state.heap_choices));
+    state.are_heap_choices_seeded = true;
+  }
+  const auto period = static_cast<double>(appprof_sample_parameter);
+  return is_sample_of_longer(static_cast<double>(bytes), period, doubled(period, doublings),
+                             state.heap_choices);
+}
+
+// The countdown of this thread has run out, within malloc, before the allocation; no lock of tcmalloc is held. Whether it is a
+// sample for tcmalloc, too.
+static bool record_allocation(size_t bytes, uintptr_t caller) noexcept {
+  if (t_state.is_inside) {
+    return true;
+  }
+  const Inside inside;
+  const int64_t now_ns = monotonic_ns();
+  const int doublings = doublings_now(now_ns);
+  bytes = std::max<size_t>(bytes, 1);
+  if (doublings != 0 && !is_sample_of_doubled(bytes, doublings)) {
+    return false;
+  }
+  g_limit.add_sample(now_ns);
+  const HeapSample sample{bytes, static_cast<uint8_t>(doublings)};
+  if (needs_own_stack(sample) && g_allocations_on.load(std::memory_order_relaxed)) {
+    uintptr_t frames[kMaxFrames];
+    const size_t depth = take_stack(frames, kMaxFrames, caller);
+    add_sample(sample, {frames, depth}, current_labels());
+  }
+  return true;
+}
+
+uint8_t take_sampled_stack(std::span<const uintptr_t> frames, uint32_t labels) noexcept {
+  const HeapSample sample = std::exchange(t_state.heap_sample, {});
+  if (sample.bytes == 0) {
+    return 0;
   }
   // Read first: a store each time would move the line from CPU to CPU.
   if (!g_was_stack_shared.load(std::memory_order_relaxed)) {
     g_was_stack_shared.store(true, std::memory_order_relaxed);
   }
-  if (g_allocations_on.load(std::memory_order_relaxed)) {
-    add_sample(bytes, frames, labels);
-  }
+  add_sample(sample, frames, labels);
+  return sample.doublings;
 }
 
 static RecordSlow real_record_slow() noexcept {
@@ -120,8 +157,7 @@ bool appprof_record_slow(void* sampler, size_t bytes) noexcept {
   if (real == nullptr || real(sampler, bytes)) {
     return true;
   }
-  record_allocation(bytes, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
-  return false;
+  return !record_allocation(bytes, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 
 bool is_tcmalloc() noexcept {
@@ -156,7 +192,7 @@ std::string why_no_allocations() {
   return why;
 }
 
-std::string start_heap(uint64_t period_bytes) {
+std::string start_heap(uint64_t period_bytes, uint32_t max_samples_per_second) {
   if (!is_tcmalloc()) {
     return why_no_heap();
   }
@@ -169,6 +205,7 @@ std::string start_heap(uint64_t period_bytes) {
     void* volatile block = std::malloc(kFirstDistance + 1);
     std::free(block);
   }
+  g_limit.set_max_per_second(max_samples_per_second);
   int64_t never = 0;
   g_allocations_began_ns.compare_exchange_strong(never, unix_time_ns());
   g_is_stack_shared.store(are_heap_stacks_ours(), std::memory_order_relaxed);
@@ -183,7 +220,8 @@ void stop_heap() noexcept {
 
 void reset_heap_in_child() noexcept {
   stop_heap();
-  t_state.sampled_bytes = 0;
+  t_state.heap_sample = {};
+  g_limit.clear();
   g_allocations.clear_in_child();
   g_allocations_began_ns.store(0);
 }
@@ -199,25 +237,56 @@ void for_each_entry(void** entries, Visit visit) {
   }
 }
 
-Sample sample_of(std::span<void*> stack, double count, double bytes) {
+// Takes it off the stack, where it is the last frame.
+StackNote take_note(std::span<void*>& stack) {
+  const StackNote note =
+      stack.empty() ? StackNote{} : note_of_frame(reinterpret_cast<uintptr_t>(stack.back()));
+  if (note != StackNote{}) {
+    stack = stack.first(stack.size() - 1);
+  }
+  return note;
+}
+
+Sample sample_of(std::span<void*> stack, uint32_t labels, double count, double bytes) {
   Sample sample;
   for (const void* frame : stack) {
-    const auto address = reinterpret_cast<uintptr_t>(frame);
-    if (const uint32_t labels = labels_of_frame(address); labels != 0) {
-      sample.labels = labels_of(labels);
-    } else {
-      sample.stack.push_back(address);
-    }
+    sample.stack.push_back(reinterpret_cast<uintptr_t>(frame));
+  }
+  if (labels != 0) {
+    sample.labels = labels_of(labels);
   }
   sample.values = {count, bytes};
   return sample;
 }
 
-// tcmalloc's text of such entries, as google-pprof reads it. tcmalloc's own would show labels as frames.
+// Readers of the text weight all samples by one period: how many of it stand for one whose period was doubled.
+double samples_of_one_period(uintptr_t count, uintptr_t bytes, uint64_t period, int doublings) {
+  if (doublings == 0 || period == 0) {
+    return 1;
+  }
+  const double size = static_cast<double>(bytes) / static_cast<double>(count);
+  const auto undoubled = static_cast<double>(period);
+  return weight_of_sample(size, doubled(undoubled, doublings)) / weight_of_sample(size, undoubled);
+}
+
+// visit(count, bytes, stack) in samples of one period, stacks without notes.
+template <typename Visit>
+void for_each_line(void** entries, uint64_t period, Visit visit) {
+  for_each_entry(entries, [&](uintptr_t count, uintptr_t bytes, std::span<void*> stack) {
+    const StackNote note = take_note(stack);
+    const double samples = samples_of_one_period(count, bytes, period, note.doublings);
+    const auto times = [samples](uintptr_t value) {
+      return static_cast<uint64_t>(std::llround(samples * static_cast<double>(value)));
+    };
+    visit(times(count), times(bytes), stack);
+  });
+}
+
+// tcmalloc's text of such entries, as google-pprof reads it. tcmalloc's own would show notes as frames.
 template <typename Sink>
 void write_entries(void** entries, std::string_view kind, uint64_t period, Sink& sink) {
   uint64_t all_count = 0, all_bytes = 0;
-  for_each_entry(entries, [&](uintptr_t count, uintptr_t bytes, std::span<void*>) {
+  for_each_line(entries, period, [&](uint64_t count, uint64_t bytes, std::span<void*>) {
     all_count += count;
     all_bytes += bytes;
   });
@@ -238,13 +307,11 @@ void write_entries(void** entries, std::string_view kind, uint64_t period, Sink&
     write_number(sink, period);
   }
   sink.text("\n");
-  for_each_entry(entries, [&](uintptr_t count, uintptr_t bytes, std::span<void*> stack) {
+  for_each_line(entries, period, [&](uint64_t count, uint64_t bytes, std::span<void*> stack) {
     write_sums(count, bytes);
     for (const void* frame : stack) {
-      if (const auto address = reinterpret_cast<uintptr_t>(frame); labels_of_frame(address) == 0) {
-        sink.text(" 0x");
-        write_number(sink, address, 16);
-      }
+      sink.text(" 0x");
+      write_number(sink, reinterpret_cast<uintptr_t>(frame), 16);
     }
     sink.text("\n");
   });
@@ -272,9 +339,11 @@ Profile heap_profile() {
     // tcmalloc draws by the size that it rounds a small block up to, and remembers the size that was asked for.
     const auto asked = static_cast<size_t>(size);
     const size_t drawn = asked <= kLargestClass ? tcmalloc().GetEstimatedAllocatedSize(asked) : asked;
-    const double weight = period > 0 ? weight_of_sample(static_cast<double>(drawn), period) : 1;
-    profile.samples.push_back(
-        sample_of(stack, weight * static_cast<double>(count), weight * static_cast<double>(bytes)));
+    const StackNote note = take_note(stack);
+    const double weight =
+        period > 0 ? weight_of_sample(static_cast<double>(drawn), doubled(period, note.doublings)) : 1;
+    profile.samples.push_back(sample_of(stack, note.labels, weight * static_cast<double>(count),
+                                        weight * static_cast<double>(bytes)));
   });
   merge_equal(profile);
   return profile;
@@ -299,7 +368,9 @@ Profile growth_profile() {
   profile.time_ns = unix_time_ns();
   const std::unique_ptr<void*[]> entries(tcmalloc().ReadHeapGrowthStackTraces());
   for_each_entry(entries.get(), [&](uintptr_t count, uintptr_t bytes, std::span<void*> stack) {
-    profile.samples.push_back(sample_of(stack, static_cast<double>(count), static_cast<double>(bytes)));
+    const StackNote note = take_note(stack);
+    profile.samples.push_back(
+        sample_of(stack, note.labels, static_cast<double>(count), static_cast<double>(bytes)));
   });
   merge_equal(profile);
   return profile;

@@ -19,13 +19,23 @@ uint32_t current_labels() noexcept;
 
 constexpr uint32_t kManyLabels = 0xFFFFFFFF;
 
-// A number as a frame that is no address of any machine, for stacks that others keep; and back: 0 where it is none.
-constexpr uintptr_t kLabelFrame = 0x4C61'6265'0000'0000;
-constexpr uintptr_t frame_of_labels(uint32_t number) {
-  return kLabelFrame | number;
+// What goes along with a stack that others keep.
+struct StackNote {
+  uint32_t labels = 0;    // as current_labels() numbers them
+  uint8_t doublings = 0;  // of the sample's period (sample_limit.h)
+  friend bool operator==(const StackNote&, const StackNote&) = default;
+};
+
+// A note as a frame that is no address of any machine, outside of all others; 0: there is nothing to note. And back.
+constexpr uintptr_t kNoteFrame = 0x4C6162'00'0000'0000;
+constexpr int kNoteBits = 40;
+constexpr uintptr_t frame_of_note(StackNote note) {
+  return note == StackNote{} ? 0 : kNoteFrame | uintptr_t{note.doublings} << 32 | note.labels;
 }
-constexpr uint32_t labels_of_frame(uintptr_t frame) {
-  return (frame & ~uintptr_t{UINT32_MAX}) == kLabelFrame ? static_cast<uint32_t>(frame) : 0;
+constexpr StackNote note_of_frame(uintptr_t frame) {
+  return frame >> kNoteBits == kNoteFrame >> kNoteBits
+             ? StackNote{static_cast<uint32_t>(frame), static_cast<uint8_t>(frame >> 32)}
+             : StackNote{};
 }
 
 // Empty where unknown. Not for signal handlers.

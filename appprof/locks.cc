@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "appprof/holders.h"
+#include "appprof/sample_limit.h"
 #include "appprof/site_table.h"
 #include "appprof/thread_state.h"
 
@@ -20,6 +21,7 @@ namespace {
 constinit SiteTable g_waits;
 constinit SiteTable g_held;
 constinit SiteTable g_condition_waits;
+constinit SampleLimit g_limit;
 constinit std::atomic<uint64_t> g_lock_period_ns{0};
 constinit std::atomic<int64_t> g_locks_began_ns{0};
 
@@ -31,15 +33,15 @@ double condition_period() noexcept {
   return lock_period() * static_cast<double>(kConditionPeriods);
 }
 
-void seed_for_thread(Countdown& countdown) noexcept {
+void seed(Countdown& countdown) noexcept {
   if (!countdown.is_seeded()) {
-    countdown.seed(static_cast<uint64_t>(monotonic_ns()) ^ reinterpret_cast<uintptr_t>(&countdown) << 20);
+    countdown.seed(seed_for_thread(&countdown));
   }
 }
 
 }  // namespace
 
-std::string start_locks(uint64_t period_ns) {
+std::string start_locks(uint64_t period_ns, uint32_t max_samples_per_second) {
   if (!are_lock_calls_ours()) {
     return "lock waits are not seen: another library replaces pthread_mutex_lock; link or preload this one "
            "first";
@@ -50,6 +52,7 @@ std::string start_locks(uint64_t period_ns) {
   int64_t never = 0;
   g_locks_began_ns.compare_exchange_strong(never, unix_time_ns());
   g_lock_period_ns.store(period_ns, std::memory_order_relaxed);
+  g_limit.set_max_per_second(max_samples_per_second);
   g_locks_on.store(true, std::memory_order_release);
   return {};
 }
@@ -64,17 +67,19 @@ void reset_locks_in_child() noexcept {
     table->clear_in_child();
   }
   reset_holders_in_child();
+  g_limit.clear();
   g_locks_began_ns.store(0);
 }
 
 LockWait begin_wait(const void* lock) noexcept {
-  LockWait wait{monotonic_ns(), kNotWatched};
+  LockWait wait{monotonic_ns(), kNotWatched, 0};
   ThreadState& state = t_state;
   if (!state.is_inside) {
     const Inside inside;
-    seed_for_thread(state.lock_wait);
+    seed(state.lock_wait);
+    wait.period_ns = std::ldexp(lock_period(), g_limit.doublings(wait.began_ns));
     // A period of days is as good as none.
-    const double left_ns = std::min(state.lock_wait.left(lock_period()), 1e15);
+    const double left_ns = std::min(state.lock_wait.left(wait.period_ns), 1e15);
     wait.place = watch_lock(lock, wait.began_ns + static_cast<int64_t>(left_ns));
   }
   return wait;
@@ -85,14 +90,15 @@ void end_wait(const LockWait& wait, bool counts, uintptr_t caller) noexcept {
   if (state.is_inside) {
     return;
   }
-  const auto amount = static_cast<double>(monotonic_ns() - wait.began_ns);
+  const int64_t now_ns = monotonic_ns();
+  const auto amount = static_cast<double>(now_ns - wait.began_ns);
   const Inside inside;
   const int saved_errno = errno;
   uintptr_t frames[kMaxFrames];
   const Holder holder = unwatch_lock(wait.place, frames);
-  const double period = lock_period();
-  if (counts && state.lock_wait.take(amount, period)) {
-    const double weight = weight_of_sample(amount, period);
+  if (counts && state.lock_wait.take(amount, wait.period_ns)) {
+    g_limit.add_sample(now_ns);
+    const double weight = weight_of_sample(amount, wait.period_ns);
     g_held.add({frames, holder.depth}, holder.labels, weight, weight * amount);
     const size_t depth = take_stack(frames, kMaxFrames, caller);
     g_waits.add({frames, depth}, current_labels(), weight, weight * amount);
@@ -107,7 +113,7 @@ void record_condition_wait(int64_t wait_ns, uintptr_t caller) noexcept {
   }
   const Inside inside;
   const int saved_errno = errno;
-  seed_for_thread(state.condition_wait);
+  seed(state.condition_wait);
   const double period = condition_period();
   const auto amount = static_cast<double>(wait_ns);
   if (state.condition_wait.take(amount, period)) {

@@ -3,7 +3,8 @@
 // pthread_mutex_lock and its like are replaced (lock_calls.cc): while sampling is on, a call first tries the lock, and only where
 // another thread has it takes the time of the wait. Of the waits, a Poisson process over the waited nanoseconds chooses samples:
 // a wait of w ns is one with p = 1 - exp(-w / period), and stands for 1/p waits and w/p ns at its stack and labels; and, in a profile of
-// its own, at those of who held the lock (holders.h).
+// its own, at those of who held the lock (holders.h). Where many threads wait, the period is longer (sample_limit.h): the stacks are
+// taken while the lock is held.
 //
 // Waits for condition variables are another kind: a thread that waits for work is not contended. Go keeps them apart, too: its block
 // profile has them, its mutex profile does not. A wait ends when the mutex is taken back, which the C library does within the call:
@@ -16,13 +17,14 @@
 #include <string>
 
 #include "appprof/profile.h"
+#include "appprof/sample_limit.h"
 
 namespace plimsoll::appprof {
 
 constexpr uint64_t kConditionPeriods = 1000;  // the period of waits for condition variables, in that of locks
 
 // Returns what keeps it from working; empty: nothing. Once started, counts go on from where they were.
-std::string start_locks(uint64_t period_ns);
+std::string start_locks(uint64_t period_ns, uint32_t max_samples_per_second = kNoSampleLimit);
 void stop_locks() noexcept;
 // Read at each lock: inline, so that it costs a load.
 extern constinit std::atomic<bool> g_locks_on;
@@ -35,7 +37,8 @@ void reset_locks_in_child() noexcept;
 // A wait of the calling thread for a lock. No lock of ours, no allocation.
 struct LockWait {
   int64_t began_ns = 0;
-  int place = 0;  // of watch_lock()
+  int place = 0;         // of watch_lock()
+  double period_ns = 0;  // that it becomes a sample by
 };
 LockWait begin_wait(const void* lock) noexcept;
 // It has or had the lock now; `caller` is the return address of the call. `counts` is false where it did not wait after all.

@@ -24,7 +24,8 @@ class RandomBits {
   uint64_t state_;
 };
 
-// How much is left until the next sample. One thread; no lock, no allocation.
+// How much is left until the next sample. One thread; no lock, no allocation. Kept in periods, so that each amount has the
+// probability of the period that it comes with: the period may change from one to the next.
 class Countdown {
  public:
   constexpr Countdown() = default;
@@ -33,19 +34,22 @@ class Countdown {
   // How much is left: an amount over it will be a sample.
   double left(double period) noexcept {
     if (!is_drawn_) {
-      draw(period);
+      draw();
     }
-    return left_;
+    return left_ * period;
   }
 
   // Whether this amount is a sample. What is left over of it after the sample does not count: the exponential distribution has
   // no memory, so the distance to the next sample may be drawn from the amount's end.
   bool take(double amount, double period) noexcept {
-    left_ = left(period) - amount;
+    if (!is_drawn_) {
+      draw();
+    }
+    left_ -= amount / period;
     if (left_ >= 0) {
       return false;
     }
-    draw(period);
+    draw();
     return true;
   }
 
@@ -57,8 +61,8 @@ class Countdown {
   }
 
  private:
-  void draw(double period) noexcept {
-    left_ = -std::log(bits_.uniform()) * period;
+  void draw() noexcept {
+    left_ = -std::log(bits_.uniform());
     is_drawn_ = true;
   }
 
@@ -67,6 +71,17 @@ class Countdown {
   bool is_drawn_ = false;
   bool is_seeded_ = false;
 };
+
+// Whether what is a sample by `period` is also one by a longer period. Drawn with the ratio of the two probabilities, so that it is one
+// with the very probability of the longer period.
+inline bool is_sample_of_longer(double amount, double period, double longer, RandomBits& bits) noexcept {
+  const double drawn = bits.uniform();
+  // The ratio is at most (1 + a / period) * period / longer, since 1 - exp(-x) <= x and >= x / (1 + x): most are told by that.
+  if (drawn * longer > period + amount) {
+    return false;
+  }
+  return drawn * std::expm1(-amount / period) >= std::expm1(-amount / longer);
+}
 
 // How many a sample of this amount stands for.
 inline double weight_of_sample(double amount, double period) noexcept {

@@ -17,7 +17,7 @@ bool are_heap_stacks_ours() noexcept {
 }
 
 // GetStackTrace(void**, int, int): return addresses, without the innermost `skip`. tcmalloc keeps what it is given until the block
-// is freed: the labels go with it, as a frame outside of all others.
+// is freed: a note goes with it.
 extern "C" __attribute__((weak, visibility("default"), noinline)) int appprof_get_stack_trace(
     void** result, int max_depth, int skip) noexcept __asm__("_Z13GetStackTracePPvii");
 int appprof_get_stack_trace(void** result, int max_depth, int skip) noexcept {
@@ -32,13 +32,15 @@ int appprof_get_stack_trace(void** result, int max_depth, int skip) noexcept {
         reinterpret_cast<void*>(frame);  // NOLINT(performance-no-int-to-ptr): as gperftools keeps them
   };
   const uint32_t labels = current_labels();
-  take_sampled_stack(std::span<const uintptr_t>(frames, depth).subspan(std::min(skipped, depth)), labels);
-  const int max_kept = labels != 0 && max_depth > 1 ? max_depth - 1 : max_depth;
+  const uint8_t doublings =
+      take_sampled_stack(std::span<const uintptr_t>(frames, depth).subspan(std::min(skipped, depth)), labels);
+  const uintptr_t note = frame_of_note({labels, doublings});
+  const int max_kept = note != 0 && max_depth > 1 ? max_depth - 1 : max_depth;
   for (size_t i = skipped; i < depth && kept < max_kept; ++i) {
     add(frames[i]);
   }
-  if (labels != 0 && kept > 0 && kept < max_depth) {
-    add(frame_of_labels(labels));
+  if (note != 0 && kept > 0 && kept < max_depth) {
+    add(note);
   }
   return kept;
 }

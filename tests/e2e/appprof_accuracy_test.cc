@@ -125,14 +125,15 @@ const std::vector<Site>& sites() {
   return *kSites;
 }
 
-TEST(AppprofAccuracy, HeapAndAllocationsAreUnbiasedBySiteAndSize) {
-  const int number_of_runs = runs(100);
-  ASSERT_EQ(start_heap(524'288), "") << "tcmalloc must be linked behind the library";
+// Of objects and bytes in use, and of objects and bytes allocated.
+using HeapErrors = std::map<std::string, std::array<Errors, 4>>;
+
+HeapErrors errors_by_site(int number_of_runs) {
   std::vector<std::string> names;
   for (const Site& site : sites()) {
     names.push_back(site.name);
   }
-  std::map<std::string, std::array<Errors, 4>> errors;
+  HeapErrors errors;
   // One thread for all runs, so that its random numbers go on.
   std::thread([&] {
     for (int run = 0; run < number_of_runs; ++run) {
@@ -156,22 +157,53 @@ TEST(AppprofAccuracy, HeapAndAllocationsAreUnbiasedBySiteAndSize) {
       }
     }
   }).join();
-  stop_heap();
+  return errors;
+}
+
+void expect_unbiased(const HeapErrors& errors) {
   const char* kWhat[] = {"objects in use", "bytes in use", "objects allocated", "bytes allocated"};
-  for (const Site& site : sites()) {
+  for (const auto& [site, errors_of_site] : errors) {
     for (size_t i = 0; i < 4; ++i) {
-      const Errors& of = errors[site.name][i];
-      EXPECT_TRUE(of.covers_zero()) << site.name << ", " << kWhat[i] << ": mean error " << of.mean() << " +- "
+      const Errors& of = errors_of_site[i];
+      EXPECT_TRUE(of.covers_zero()) << site << ", " << kWhat[i] << ": mean error " << of.mean() << " +- "
                                     << of.standard_error();
-      std::printf("%-14s %-18s mean error %8.4f +- %.4f\n", site.name.c_str(), kWhat[i], of.mean(),
+      std::printf("%-14s %-18s mean error %8.4f +- %.4f\n", site.c_str(), kWhat[i], of.mean(),
                   of.standard_error());
     }
+  }
+}
+
+// The relative standard deviation of a site's bytes in use by Poisson sampling.
+double poisson_deviation(const Site& site, double period) {
+  const double p = -std::expm1(-site.taken_bytes / period);
+  return std::sqrt((1 - p) / (p * site.count));
+}
+
+TEST(AppprofAccuracy, HeapAndAllocationsAreUnbiasedBySiteAndSize) {
+  const int number_of_runs = runs(100);
+  ASSERT_EQ(start_heap(524'288), "") << "tcmalloc must be linked behind the library";
+  HeapErrors errors = errors_by_site(number_of_runs);
+  stop_heap();
+  expect_unbiased(errors);
+  for (const Site& site : sites()) {
     // One object of 64 MiB is a sample for sure; those of 16 bytes one in 32,768.
-    const double p = -std::expm1(-site.taken_bytes / 524'288);
     EXPECT_LT(errors[site.name][1].standard_error() * std::sqrt(number_of_runs),
-              2 * std::sqrt((1 - p) / (p * site.count)) + 1e-9)
+              2 * poisson_deviation(site, 524'288) + 1e-9)
         << site.name << ": no more than Poisson sampling varies";
   }
+}
+
+// Several thousand samples within seconds, of which it takes a few hundred.
+TEST(AppprofAccuracy, HeapAndAllocationsAreUnbiasedWhereSamplesAreTooMany) {
+  const int number_of_runs = runs(100);
+  ASSERT_EQ(start_heap(524'288, /*max_samples_per_second=*/10), "");
+  HeapErrors errors = errors_by_site(number_of_runs);
+  stop_heap();
+  expect_unbiased(errors);
+  const Site& small = sites().front();
+  EXPECT_GT(errors[small.name][1].standard_error() * std::sqrt(number_of_runs),
+            2 * poisson_deviation(small, 524'288))
+      << "a sample stands for more";
 }
 
 // "heap" and "allocs" have the very same stack of a sample: the one that tcmalloc had taken.
@@ -204,9 +236,9 @@ TEST(AppprofAccuracy, ASampleTakesOneStack) {
 TEST(AppprofAccuracy, AStackIsOfOneSampleAtMost) {
   ASSERT_EQ(start_heap(524'288), "");
   const Profile before = allocation_profile();
-  t_state.sampled_bytes = size_t{64} << 20;
+  t_state.heap_sample = {size_t{64} << 20, 0};
   EXPECT_GT(take_stack_for_tcmalloc(), 0);
-  EXPECT_EQ(t_state.sampled_bytes, 0U);
+  EXPECT_EQ(t_state.heap_sample.bytes, 0U);
   EXPECT_GT(take_stack_for_tcmalloc(), 0) << "where the heap grows, for instance";
   Totals counted = totals(difference(before, allocation_profile()), {"take_stack_for_tcmalloc"});
   stop_heap();

@@ -146,6 +146,7 @@ int main(int argc, char** argv) {
   options.labels = {{"job", "appprof_load"}, {"revision", "42"}};
   options.heap_period_bytes = 65'536;
   options.lock_period_ns = 10;  // all waits made here are samples, those for conditions too
+  options.max_samples_per_second = UINT32_MAX;
   options.max_requests_per_minute = 10'000;
   const appprof::Started started = appprof::start(options);
   if (!started) {

@@ -34,12 +34,16 @@ TEST(AppprofLabels, ScopesNestAndHide) {
   EXPECT_EQ(now(), Set{});
 }
 
-TEST(AppprofLabels, ANumberIsAFrameAndBack) {
-  for (const uint32_t number : {uint32_t{1}, uint32_t{1024}, kManyLabels}) {
-    EXPECT_EQ(labels_of_frame(frame_of_labels(number)), number);
+TEST(AppprofLabels, ANoteIsAFrameAndBack) {
+  for (const uint32_t number : {uint32_t{0}, uint32_t{1}, uint32_t{1024}, kManyLabels}) {
+    for (const uint8_t doublings : {uint8_t{0}, uint8_t{1}, uint8_t{16}}) {
+      const StackNote note{number, doublings};
+      EXPECT_EQ(note_of_frame(frame_of_note(note)), note) << number << " " << int{doublings};
+    }
   }
+  EXPECT_EQ(frame_of_note({}), 0U) << "nothing to note";
   for (const uintptr_t address : {uintptr_t{0}, uintptr_t{1}, uintptr_t{0x7fff'ffff'f000}, ~uintptr_t{0}}) {
-    EXPECT_EQ(labels_of_frame(address), 0);
+    EXPECT_EQ(note_of_frame(address), StackNote{});
   }
 }
 

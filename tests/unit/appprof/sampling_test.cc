@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "appprof/sample_limit.h"
+
 namespace plimsoll::appprof {
 namespace {
 
@@ -82,6 +84,95 @@ TEST(Sampling, AWeightIsTheInverseOfTheProbability) {
   EXPECT_DOUBLE_EQ(weight_of_sample(1e9, 1000), 1);
   EXPECT_DOUBLE_EQ(weight_of_sample(1000, 1000), 1 / (1 - std::exp(-1)));
   EXPECT_NEAR(weight_of_sample(1, 1e6) / 1e6, 1, 1e-5);
+}
+
+// 100,000 times, by both ways: 5 standard errors of their difference.
+TEST(Sampling, ThoseOfALongerPeriodAreAsProbableAsIfDrawnByIt) {
+  constexpr int kTimes = 100'000;
+  constexpr double kPeriod = 1000;
+  for (const double amount : {1.0, 100.0, 1000.0, 10'000.0, 100'000.0}) {
+    for (const double longer : {2000.0, 64'000.0}) {
+      Countdown countdown(11);
+      RandomBits choices(12);
+      double kept = 0;
+      for (int i = 0; i < kTimes; ++i) {
+        kept +=
+            countdown.take(amount, kPeriod) && is_sample_of_longer(amount, kPeriod, longer, choices) ? 1 : 0;
+      }
+      const double p = -std::expm1(-amount / longer);
+      EXPECT_LE(std::abs(kept - p * kTimes), 5 * std::sqrt(p * (1 - p) * kTimes) + 1e-9)
+          << amount << " by " << longer;
+    }
+  }
+}
+
+// As a program that waits for shorter or longer, while the limit changes the period: the weights are of the period of each.
+TEST(Sampling, APeriodThatChangesLeavesTotalsUnbiased) {
+  Moments errors;
+  for (int run = 0; run < runs(); ++run) {
+    Countdown countdown(static_cast<uint64_t>(run) + 1);
+    double total = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      const double period = i % 3 == 0 ? 500 : 8000;
+      if (countdown.take(100, period)) {
+        total += weight_of_sample(100, period);
+      }
+    }
+    errors.add(total - 20'000);
+  }
+  EXPECT_LE(std::abs(errors.mean()), 2.6 * errors.standard_error());
+}
+
+TEST(SampleLimit, ThePeriodDoublesWithEach64ThatAreTooManyAndHalvesAgain) {
+  constexpr int64_t kNow = 5'000'000'000;
+  constexpr int64_t kSecond = 1'000'000'000;
+  SampleLimit limit;
+  limit.set_max_per_second(64);
+  for (int i = 0; i < 63; ++i) {
+    limit.add_sample(kNow);
+  }
+  EXPECT_EQ(limit.doublings(kNow), 0);
+  limit.add_sample(kNow);
+  EXPECT_EQ(limit.doublings(kNow), 1);
+  EXPECT_EQ(limit.doublings(kNow + 1), 0) << "time makes up for it";
+  for (int i = 0; i < 64 * 100; ++i) {
+    limit.add_sample(kNow);
+  }
+  EXPECT_EQ(limit.doublings(kNow), SampleLimit::kMaxDoublings);
+  EXPECT_EQ(limit.doublings(kNow + SampleLimit::kMaxDoublings * kSecond), 1);
+  EXPECT_EQ(limit.doublings(kNow + 1 + SampleLimit::kMaxDoublings * kSecond), 0);
+  limit.clear();
+  EXPECT_EQ(limit.doublings(kNow), 0);
+}
+
+TEST(SampleLimit, SamplesThatComeAtAnyRateAreHardlyMoreThanTheLimit) {
+  constexpr int kSeconds = 20;
+  for (const int per_second : {100, 1000, 30'000, 300'000}) {
+    SampleLimit limit;
+    limit.set_max_per_second(250);
+    RandomBits choices(3);
+    int taken = 0;
+    for (int64_t i = 0; i < int64_t{per_second} * kSeconds; ++i) {
+      const int64_t now_ns = 1 + i * (1'000'000'000 / per_second);
+      if (choices.uniform() * std::ldexp(1, limit.doublings(now_ns)) <= 1) {
+        limit.add_sample(now_ns);
+        ++taken;
+      }
+    }
+    EXPECT_LE(taken, 250 * kSeconds + SampleLimit::kSamplesPerDoubling * SampleLimit::kMaxDoublings);
+    EXPECT_GE(taken, std::min(per_second, 250) * kSeconds / 2) << per_second;
+  }
+}
+
+TEST(SampleLimit, WithoutALimitThePeriodStays) {
+  SampleLimit limit;
+  for (const uint32_t none : {uint32_t{0}, kNoSampleLimit}) {
+    limit.set_max_per_second(none);
+    for (int i = 0; i < 1000; ++i) {
+      limit.add_sample(1);
+    }
+    EXPECT_EQ(limit.doublings(1), 0);
+  }
 }
 
 TEST(Sampling, EverythingLargeIsASample) {

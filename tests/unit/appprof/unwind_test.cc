@@ -43,8 +43,8 @@ TEST(AppprofUnwind, ADeepStackOfTheAllocatorHasItsLabels) {
   void* stack[31];
   ASSERT_EQ(depth_below(40, stack, 31), 31);
   ASSERT_NE(current_labels(), 0);
-  EXPECT_EQ(labels_of_frame(reinterpret_cast<uintptr_t>(stack[30])), current_labels());
-  EXPECT_EQ(labels_of_frame(reinterpret_cast<uintptr_t>(stack[29])), 0);
+  EXPECT_EQ(note_of_frame(reinterpret_cast<uintptr_t>(stack[30])), (StackNote{current_labels(), 0}));
+  EXPECT_EQ(note_of_frame(reinterpret_cast<uintptr_t>(stack[29])), StackNote{});
 }
 
 }  // namespace
