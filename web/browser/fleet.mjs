@@ -82,6 +82,21 @@ test("overhead is shown against the budget of which most is used", () =>
     assert.ok((await tile.innerText()).includes(`at most ${percent(most.limit)}`));
   }));
 
+// What has moved so far without being asked to, as browsers sum it; under 0.1 counts as good (web.dev/cls).
+function layoutShift(page) {
+  return page.evaluate(
+    () =>
+      new Promise((done) => {
+        let sum = 0;
+        const add = (list) => {
+          for (const { value } of list.getEntries()) sum += value;
+        };
+        new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+        requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
+      }),
+  );
+}
+
 test("what is wrong is listed with what to do, and what is stopped with how it ends", () =>
   within("", {}, async (page, { told }) => {
     await page.waitForSelector("section[aria-labelledby=attention] .problems");
@@ -99,6 +114,8 @@ test("what is wrong is listed with what to do, and what is stopped with how it e
     try {
       await page.reload();
       await page.waitForSelector(".stops .problems");
+      await page.waitForSelector(".tiles:not(.waits)");
+      assert.ok((await layoutShift(page)) < 0.1, "nothing is pushed down");
       const stop = await page.locator(".stops").innerText();
       assert.ok(stop.includes("everything: nothing is measured"), stop);
       assert.ok(stop.includes("<b>latency</b>"), stop);

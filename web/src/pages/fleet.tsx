@@ -4,13 +4,14 @@ import type { Table } from "../api.ts";
 import { useAnswer } from "../hooks.ts";
 import { PanelHeading, REFRESH_MS, exploring } from "../parts/panel.tsx";
 import { CoverageLine, Notes, Shown } from "../parts/status.tsx";
-import { Stops } from "../parts/stops.tsx";
+import { Stops, useStops } from "../parts/stops.tsx";
 import { address, linkTo } from "../state.ts";
 import { Headline } from "./fleet_headline.tsx";
 import { Attention, Changes, OverTime, Ranking, TopBy } from "./fleet_panels.tsx";
 
 export function Fleet() {
   const since = valueOf(address.value, "since") || "1h";
+  const stops = useStops();
   const machines = useAnswer<Table>("machines", [], REFRESH_MS);
   const top = useAnswer<Table>(
     "top",
@@ -20,9 +21,13 @@ export function Fleet() {
     ],
     REFRESH_MS,
   );
+  // What is stopped stands first. Nothing is shown before that is known: it would push the rest down.
+  if (stops.answer.state === "loading" && stops.answer.value === undefined) {
+    return <div class="placeholder whole" aria-busy="true" />;
+  }
   return (
     <>
-      <Stops />
+      <Stops asked={stops} />
       <Headline machines={machines} since={since} />
       <div class="columns">
         <section class="panel wide" aria-labelledby="top-functions">

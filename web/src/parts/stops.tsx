@@ -6,6 +6,8 @@ import { quoted } from "../share.ts";
 import { REFRESH_MS } from "./panel.tsx";
 import { Shown } from "./status.tsx";
 
+type Asked = ReturnType<typeof useAnswer<Table>>;
+
 export function serverAddress(): string {
   return new URL("./", location.href).href.replace(/\/$/, "");
 }
@@ -41,9 +43,12 @@ export function StopList({ rows }: { rows: readonly Row[] }) {
   );
 }
 
+export function useStops(): Asked {
+  return useAnswer<Table>("collection", [], REFRESH_MS);
+}
+
 // On the start page: only where something is stopped, or where that is not known.
-export function Stops() {
-  const asked = useAnswer<Table>("collection", [], REFRESH_MS);
+export function Stops({ asked }: { asked: Asked }) {
   const rows = asked.answer.value?.rows ?? [];
   const { state, error, value } = asked.answer;
   // A server that is away is said above all pages; any other failure must not look as if nothing were stopped.
