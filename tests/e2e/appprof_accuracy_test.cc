@@ -20,6 +20,7 @@
 
 #include "appprof/agent.h"
 #include "appprof/heap.h"
+#include "appprof/holders.h"
 #include "appprof/locks.h"
 #include "appprof/mappings.h"
 #include "appprof/symbols.h"
@@ -380,6 +381,58 @@ TEST(AppprofAccuracy, WaitsAreUnbiasedByHolder) {
   }
   EXPECT_LT(unknown_ns, 0.05 * all_ns)
       << "who held it is known, but where the wait ends as it becomes a sample";
+}
+
+// Calls `lock` in a thread while this one has it, and `see` once that thread sleeps.
+template <typename Lock, typename See>
+void while_a_thread_waits(pthread_mutex_t& mutex, const Lock& lock, const See& see) {
+  ASSERT_EQ(pthread_mutex_lock(&mutex), 0);
+  std::atomic<pid_t> id{0};
+  std::thread waiter([&] {
+    id = ::gettid();
+    EXPECT_EQ(lock(&mutex), 0);
+    pthread_mutex_unlock(&mutex);
+  });
+  const auto is_asleep = [&] {
+    return std::ranges::any_of(
+        list_threads(), [&](const ThreadInfo& thread) { return thread.id == id && thread.state == 'S'; });
+  };
+  while (!is_asleep()) {
+    std::this_thread::yield();
+  }
+  see();
+  pthread_mutex_unlock(&mutex);
+  waiter.join();
+}
+
+// Each release would look for the note, and its cache line would go from CPU to CPU.
+TEST(AppprofAccuracy, AWaitLeavesANoteOnlyWhereItIsASampleSoon) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  ASSERT_EQ(start_locks(uint64_t{3600} * 1'000'000'000), "");
+  while_a_thread_waits(mutex, &pthread_mutex_lock, [] { EXPECT_FALSE(are_locks_watched()); });
+  ASSERT_EQ(start_locks(1), "");
+  while_a_thread_waits(mutex, &pthread_mutex_lock, [] { EXPECT_TRUE(are_locks_watched()); });
+  stop_locks();
+}
+
+TEST(AppprofAccuracy, EachKindOfMutexWaitsAsBefore) {
+  // Some waits end before they are samples, others after.
+  for (const uint64_t period_ns : {uint64_t{1}, uint64_t{1'000'000}, uint64_t{3600} * 1'000'000'000}) {
+    ASSERT_EQ(start_locks(period_ns), "");
+    for (const int protocol : {PTHREAD_PRIO_NONE, PTHREAD_PRIO_INHERIT}) {
+      for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK}) {
+        pthread_mutexattr_t attributes;
+        pthread_mutexattr_init(&attributes);
+        pthread_mutexattr_settype(&attributes, type);
+        pthread_mutexattr_setprotocol(&attributes, protocol);
+        pthread_mutex_t mutex;
+        ASSERT_EQ(pthread_mutex_init(&mutex, &attributes), 0);
+        while_a_thread_waits(mutex, &pthread_mutex_lock, [] {});
+        EXPECT_EQ(pthread_mutex_destroy(&mutex), 0) << "released as often as it was taken";
+      }
+    }
+  }
+  stop_locks();
 }
 
 std::mutex g_condition_mutex;
