@@ -1,251 +1,32 @@
-// Whether totals by site are unbiased: known allocations and lock waits, many times in one process, with the library and tcmalloc
-// linked. PLIMSOLL_TEST_APPPROF_RUNS sets how many (200 in a soak).
+// Whether totals of waits for locks are unbiased: known waits, many times in one process, with the library linked.
+// PLIMSOLL_TEST_APPPROF_RUNS sets how many (200 in a soak).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
-#include <cstdlib>
-#include <map>
-#include <memory>
+#include <cstdio>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "appprof/agent.h"
-#include "appprof/heap.h"
 #include "appprof/holders.h"
 #include "appprof/locks.h"
-#include "appprof/mappings.h"
-#include "appprof/symbols.h"
 #include "appprof/thread_sampler.h"
 #include "appprof/thread_state.h"
-
-extern "C" int appprof_get_stack_trace(void** result, int max_depth, int skip) noexcept
-    __asm__("_Z13GetStackTracePPvii");
+#include "tests/e2e/appprof_totals.h"
 
 namespace plimsoll::appprof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// So many where the variable does not say otherwise.
-int runs(int usual) {
-  const char* text = std::getenv("PLIMSOLL_TEST_APPPROF_RUNS");
-  return text == nullptr ? usual : std::atoi(text);
-}
-
-// Relative errors of one total, run by run.
-struct Errors {
-  void add(double error) {
-    sum += error;
-    sum_of_squares += error * error;
-    ++count;
-  }
-  double mean() const { return sum / count; }
-  double standard_error() const {
-    return std::sqrt(std::max(0.0, sum_of_squares / count - mean() * mean()) / (count - 1));
-  }
-  // One in 1.7 million where it is unbiased; a t quantile of 25 runs, one in 40,000.
-  bool covers_zero(double allowed = 1e-9) const { return std::abs(mean()) <= 5 * standard_error() + allowed; }
-  double sum = 0, sum_of_squares = 0;
-  int count = 0;
-};
-
-using Totals = std::map<std::string, std::array<double, 2>>;
-
-// Sums by whichever of these functions is on the stack.
-Totals totals(const Profile& profile, const std::vector<std::string>& functions) {
-  static const auto* code = new CodeMap(CodeMap::read());
-  static auto* names = new std::map<uintptr_t, std::string>();
-  Totals sums;
-  for (const Sample& sample : profile.samples) {
-    for (const uintptr_t address : sample.stack) {
-      const auto [name, is_new] = names->try_emplace(address);
-      if (is_new) {
-        name->second = names_of(*code, std::vector<uintptr_t>{address - 1})[0];
-      }
-      for (const std::string& function : functions) {
-        if (name->second.find(function) != std::string::npos) {
-          sums[function][0] += sample.values[0];
-          sums[function][1] += sample.values[1];
-        }
-      }
-    }
-  }
-  return sums;
-}
-
-using Blocks = std::vector<void*>;
-
-[[gnu::always_inline]] inline void allocate(Blocks& blocks, size_t count, size_t bytes) {
-  for (size_t i = 0; i < count; ++i) {
-    blocks.push_back(std::malloc(bytes));
-  }
-}
-
-[[gnu::noinline]] void site_of_16(Blocks& blocks) {
-  allocate(blocks, 65'536, 16);
-}
-[[gnu::noinline]] void site_of_1000(Blocks& blocks) {
-  allocate(blocks, 4096, 1000);
-}  // in a class of 1024
-[[gnu::noinline]] void site_of_4096(Blocks& blocks) {
-  allocate(blocks, 1024, 4096);
-}
-[[gnu::noinline]] void site_of_64k(Blocks& blocks) {
-  allocate(blocks, 128, 65'536);
-}
-[[gnu::noinline]] void site_of_300k(Blocks& blocks) {
-  allocate(blocks, 20, 300'000);
-}  // beyond the classes
-[[gnu::noinline]] void site_of_64m(Blocks& blocks) {
-  allocate(blocks, 1, size_t{64} << 20);
-}
-
-struct Site {
-  std::string name;
-  void (*allocate)(Blocks&);
-  double count;
-  double bytes;        // each
-  double taken_bytes;  // as tcmalloc rounds up
-};
-const std::vector<Site>& sites() {
-  static const auto* kSites = new std::vector<Site>{{"site_of_16", &site_of_16, 65'536, 16, 16},
-                                                    {"site_of_1000", &site_of_1000, 4096, 1000, 1024},
-                                                    {"site_of_4096", &site_of_4096, 1024, 4096, 4096},
-                                                    {"site_of_64k", &site_of_64k, 128, 65'536, 65'536},
-                                                    {"site_of_300k", &site_of_300k, 20, 300'000, 300'000},
-                                                    {"site_of_64m", &site_of_64m, 1, 64 << 20, 64 << 20}};
-  return *kSites;
-}
-
-// Of objects and bytes in use, and of objects and bytes allocated.
-using HeapErrors = std::map<std::string, std::array<Errors, 4>>;
-
-HeapErrors errors_by_site(int number_of_runs) {
-  std::vector<std::string> names;
-  for (const Site& site : sites()) {
-    names.push_back(site.name);
-  }
-  HeapErrors errors;
-  // One thread for all runs, so that its random numbers go on.
-  std::thread([&] {
-    for (int run = 0; run < number_of_runs; ++run) {
-      const Profile before = allocation_profile();
-      Blocks blocks;
-      blocks.reserve(100'000);
-      for (const Site& site : sites()) {
-        site.allocate(blocks);
-      }
-      Totals held = totals(heap_profile(), names);
-      Totals allocated = totals(difference(before, allocation_profile()), names);
-      for (void* block : blocks) {
-        std::free(block);
-      }
-      for (const Site& site : sites()) {
-        std::array<Errors, 4>& of = errors[site.name];
-        of[0].add(held[site.name][0] / site.count - 1);
-        of[1].add(held[site.name][1] / (site.count * site.bytes) - 1);
-        of[2].add(allocated[site.name][0] / site.count - 1);
-        of[3].add(allocated[site.name][1] / (site.count * site.taken_bytes) - 1);
-      }
-    }
-  }).join();
-  return errors;
-}
-
-void expect_unbiased(const HeapErrors& errors) {
-  const char* kWhat[] = {"objects in use", "bytes in use", "objects allocated", "bytes allocated"};
-  for (const auto& [site, errors_of_site] : errors) {
-    for (size_t i = 0; i < 4; ++i) {
-      const Errors& of = errors_of_site[i];
-      EXPECT_TRUE(of.covers_zero()) << site << ", " << kWhat[i] << ": mean error " << of.mean() << " +- "
-                                    << of.standard_error();
-      std::printf("%-14s %-18s mean error %8.4f +- %.4f\n", site.c_str(), kWhat[i], of.mean(),
-                  of.standard_error());
-    }
-  }
-}
-
-// The relative standard deviation of a site's bytes in use by Poisson sampling.
-double poisson_deviation(const Site& site, double period) {
-  const double p = -std::expm1(-site.taken_bytes / period);
-  return std::sqrt((1 - p) / (p * site.count));
-}
-
-TEST(AppprofAccuracy, HeapAndAllocationsAreUnbiasedBySiteAndSize) {
-  const int number_of_runs = runs(100);
-  ASSERT_EQ(start_heap(524'288), "") << "tcmalloc must be linked behind the library";
-  HeapErrors errors = errors_by_site(number_of_runs);
-  stop_heap();
-  expect_unbiased(errors);
-  for (const Site& site : sites()) {
-    // One object of 64 MiB is a sample for sure; those of 16 bytes one in 32,768.
-    EXPECT_LT(errors[site.name][1].standard_error() * std::sqrt(number_of_runs),
-              2 * poisson_deviation(site, 524'288) + 1e-9)
-        << site.name << ": no more than Poisson sampling varies";
-  }
-}
-
-// Several thousand samples within seconds, of which it takes a few hundred.
-TEST(AppprofAccuracy, HeapAndAllocationsAreUnbiasedWhereSamplesAreTooMany) {
-  const int number_of_runs = runs(100);
-  ASSERT_EQ(start_heap(524'288, /*max_samples_per_second=*/10), "");
-  HeapErrors errors = errors_by_site(number_of_runs);
-  stop_heap();
-  expect_unbiased(errors);
-  const Site& small = sites().front();
-  EXPECT_GT(errors[small.name][1].standard_error() * std::sqrt(number_of_runs),
-            2 * poisson_deviation(small, 524'288))
-      << "a sample stands for more";
-}
-
-// "heap" and "allocs" have the very same stack of a sample: the one that tcmalloc had taken.
-TEST(AppprofAccuracy, ASampleTakesOneStack) {
-  ASSERT_EQ(start_heap(524'288), "");
-  Blocks blocks;
-  std::thread([&] { site_of_64m(blocks); }).join();
-  const Profile held = heap_profile();
-  const Profile allocated = allocation_profile();
-  stop_heap();
-  std::free(blocks.at(0));
-  int found = 0;
-  for (const Sample& sample : held.samples) {
-    Profile one;
-    one.samples.push_back(sample);
-    if (totals(one, {"site_of_64m"})["site_of_64m"][0] > 0) {
-      ++found;
-      EXPECT_THAT(allocated.samples, ::testing::Contains(::testing::Field(&Sample::stack, sample.stack)));
-    }
-  }
-  EXPECT_GE(found, 1);
-}
-
-[[gnu::noinline]] int take_stack_for_tcmalloc() {
-  void* stack[31];
-  const int depth = appprof_get_stack_trace(stack, 31, 0);
-  return stack[0] == nullptr ? 0 : depth;  // no tail call
-}
-
-TEST(AppprofAccuracy, AStackIsOfOneSampleAtMost) {
-  ASSERT_EQ(start_heap(524'288), "");
-  const Profile before = allocation_profile();
-  t_state.heap_sample = {size_t{64} << 20, 0};
-  EXPECT_GT(take_stack_for_tcmalloc(), 0);
-  EXPECT_EQ(t_state.heap_sample.bytes, 0U);
-  EXPECT_GT(take_stack_for_tcmalloc(), 0) << "where the heap grows, for instance";
-  Totals counted = totals(difference(before, allocation_profile()), {"take_stack_for_tcmalloc"});
-  stop_heap();
-  EXPECT_NEAR(counted["take_stack_for_tcmalloc"][0], 1, 0.001);
-  EXPECT_NEAR(counted["take_stack_for_tcmalloc"][1], 64 << 20, 1000);
-}
 
 std::mutex g_lock;
 std::atomic<int> g_turn{0};
@@ -383,6 +164,16 @@ TEST(AppprofAccuracy, WaitsAreUnbiasedByHolder) {
       << "who held it is known, but where the wait ends as it becomes a sample";
 }
 
+void wait_until_asleep(const std::atomic<pid_t>& id) {
+  const auto is_asleep = [&] {
+    return std::ranges::any_of(
+        list_threads(), [&](const ThreadInfo& thread) { return thread.id == id && thread.state == 'S'; });
+  };
+  while (!is_asleep()) {
+    std::this_thread::yield();
+  }
+}
+
 // Calls `lock` in a thread while this one has it, and `see` once that thread sleeps.
 template <typename Lock, typename See>
 void while_a_thread_waits(pthread_mutex_t& mutex, const Lock& lock, const See& see) {
@@ -393,13 +184,7 @@ void while_a_thread_waits(pthread_mutex_t& mutex, const Lock& lock, const See& s
     EXPECT_EQ(lock(&mutex), 0);
     pthread_mutex_unlock(&mutex);
   });
-  const auto is_asleep = [&] {
-    return std::ranges::any_of(
-        list_threads(), [&](const ThreadInfo& thread) { return thread.id == id && thread.state == 'S'; });
-  };
-  while (!is_asleep()) {
-    std::this_thread::yield();
-  }
+  wait_until_asleep(id);
   see();
   pthread_mutex_unlock(&mutex);
   waiter.join();
@@ -549,13 +334,7 @@ TEST(AppprofAccuracy, FreeLocksAndOwnWaitsAreNotRecorded) {
       lock.lock();
       lock.unlock();
     });
-    const auto is_asleep = [&] {
-      return std::ranges::any_of(
-          list_threads(), [&](const ThreadInfo& thread) { return thread.id == id && thread.state == 'S'; });
-    };
-    while (!is_asleep()) {
-      std::this_thread::yield();
-    }
+    wait_until_asleep(id);
     lock.unlock();
     waiter.join();
   };
