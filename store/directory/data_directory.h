@@ -7,7 +7,7 @@
 //   blocks/       rows and what they refer to, in parts that cover a span of time each (store/blocks)
 //   spans/        spans of request traces, in parts likewise (store/spans)
 //   live.db       registered machines and what runs on them (store/live)
-//   draws.db      draws, who was drawn, and what became of it (store/draws)
+//   draws.db      draws, who was drawn, and what became of it; definitions of experiments (store/draws)
 //   access.db     machines that have enrolled, and who has asked for what (store/access)
 //   building      the profile that is becoming rows (store/building/building_mark.h)
 //   reserve       room for orders on a full disk (store/directory/disk_reserve.h)

@@ -43,6 +43,15 @@ CREATE TABLE IF NOT EXISTS stop (
   step INTEGER NOT NULL, since_ns INTEGER NOT NULL, next_ns INTEGER NOT NULL, times INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS stop_log (at_ns INTEGER NOT NULL, what TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS experiment (
+  name TEXT PRIMARY KEY, feature TEXT NOT NULL, owner TEXT NOT NULL,
+  defined_ns INTEGER NOT NULL, changed_ns INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS experiment_parameter (
+  experiment TEXT NOT NULL REFERENCES experiment(name), number INTEGER NOT NULL,
+  name TEXT NOT NULL, value TEXT NOT NULL,
+  PRIMARY KEY (experiment, number)
+) WITHOUT ROWID;
 )sql";
 
 constexpr std::string_view kDrawColumns =
@@ -328,6 +337,77 @@ Status DrawStore::replace_stops(const std::vector<Stop>& stops, int64_t now_ns, 
     }
     return written ? database_.execute("INSERT INTO stop_log VALUES (?, ?)", now_ns, log) : written;
   });
+}
+
+Result<std::vector<ExperimentDefinition>> DrawStore::experiments() {
+  const auto is_there = database_.has_table("experiment_parameter");
+  if (!is_there || !*is_there) {
+    return is_there ? Result<std::vector<ExperimentDefinition>>() : propagate(is_there);
+  }
+  std::vector<ExperimentDefinition> experiments;
+  // One statement sees one state, whatever the server changes meanwhile.
+  const auto read = sqlite::for_each_row(
+      database_.query("SELECT experiment.name, feature, owner, defined_ns, changed_ns, "
+                      "coalesce(experiment_parameter.name, ''), coalesce(value, '') FROM experiment "
+                      "LEFT JOIN experiment_parameter ON experiment_parameter.experiment = experiment.name "
+                      "ORDER BY experiment.name, number"),
+      [&](const sqlite::Statement& row) {
+        if (experiments.empty() || experiments.back().name != row.text(0)) {
+          experiments.push_back({.name = std::string(row.text(0)),
+                                 .feature = std::string(row.text(1)),
+                                 .owner = std::string(row.text(2)),
+                                 .parameters = {},
+                                 .defined_ns = row.integer(3),
+                                 .changed_ns = row.integer(4)});
+        }
+        if (!row.text(5).empty()) {
+          experiments.back().parameters.emplace_back(row.text(5), row.text(6));
+        }
+      });
+  return read ? Result<std::vector<ExperimentDefinition>>(std::move(experiments)) : propagate(read);
+}
+
+Status DrawStore::keep_experiment(const ExperimentDefinition& definition) {
+  if (Status fits = check_experiment_texts(definition); !fits) {
+    return fits;
+  }
+  const auto others = database_.integer("SELECT count(*) FROM experiment WHERE name <> ?", 0,
+                                        std::string_view(definition.name));
+  if (!others) {
+    return propagate(others);
+  }
+  if (static_cast<size_t>(*others) >= kMaxExperiments) {
+    return with_hint(fail(ErrorCode::kTooLarge, "{} experiments are defined, which is the limit", *others),
+                     "withdraw experiments that have ended: plimsoll experiment withdraw NAME");
+  }
+  const Status kept = write_durably([&]() -> Status {
+    Status written =
+        database_.execute("DELETE FROM experiment_parameter WHERE experiment = ?", definition.name);
+    written = written ? database_.execute("DELETE FROM experiment WHERE name = ?", definition.name) : written;
+    written = written ? database_.execute("INSERT INTO experiment VALUES (?, ?, ?, ?, ?)", definition.name,
+                                          definition.feature, definition.owner, definition.defined_ns,
+                                          definition.changed_ns)
+                      : written;
+    for (size_t i = 0; written && i < definition.parameters.size(); ++i) {
+      const auto& [name, value] = definition.parameters[i];
+      written = database_.execute("INSERT INTO experiment_parameter VALUES (?, ?, ?, ?)", definition.name, i,
+                                  name, value);
+    }
+    return written;
+  });
+  return kept ? Status() : propagate(kept, "storing experiment {}", definition.name);
+}
+
+Result<bool> DrawStore::withdraw_experiment(std::string_view name) {
+  const auto known = database_.integer("SELECT count(*) FROM experiment WHERE name = ?", 0, name);
+  if (!known || *known == 0) {
+    return known ? Result<bool>(false) : propagate(known);
+  }
+  const Status withdrawn = write_durably([&]() -> Status {
+    const Status written = database_.execute("DELETE FROM experiment_parameter WHERE experiment = ?", name);
+    return written ? database_.execute("DELETE FROM experiment WHERE name = ?", name) : written;
+  });
+  return withdrawn ? Result<bool>(true) : propagate(withdrawn, "withdrawing experiment {}", name);
 }
 
 Status DrawStore::forget_machines(int64_t due_before_ns) {

@@ -1,4 +1,4 @@
-// draws.db: the draws that were made, who was drawn, and what became of each.
+// draws.db: the draws that were made, who was drawn, and what became of each; what is stopped; and the experiments that users have defined.
 //
 // A database of its own, as live.db is, and for the same reasons: heartbeats and uploads write it, and must neither wait for rows that
 // are being built nor make readers of the catalogue load it anew. A draw itself is on disk before any machine receives it; what became
@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "sqlite/database.h"
 #include "store/draws/draw.h"
+#include "store/draws/experiment.h"
 #include "store/draws/stop.h"
 
 namespace plimsoll::store {
@@ -63,6 +64,14 @@ class DrawStore {
   Result<std::vector<Stop>> stops();
   // In place of all that there were; on disk when it returns. `log` is kept, with its time: who did what.
   Status replace_stops(const std::vector<Stop>& stops, int64_t now_ns, std::string_view log);
+
+  // By name. None where an older version has written the file.
+  Result<std::vector<ExperimentDefinition>> experiments();
+  // In place of the one of that name; on disk when it returns. Fails as check_experiment_texts() does, and kTooLarge where there are
+  // kMaxExperiments others.
+  Status keep_experiment(const ExperimentDefinition& definition);
+  // Whether there was one; on disk when it returns.
+  Result<bool> withdraw_experiment(std::string_view name);
 
   // Machines of draws that were due before are forgotten; draws and strata are kept.
   Status forget_machines(int64_t due_before_ns);
