@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "query/operations/experiments.h"
 #include "query/placement/measured/measured_placement.h"
 #include "query/registry/answers.h"
 #include "query/registry/common_parameters.h"
@@ -121,7 +122,7 @@ std::vector<ParameterSpec> plan_specs() {
 
 constexpr const char* kExperimentDetails =
     R"(An experiment is what its parameters say, as the file of `plimsoll experiment` does (docs/wsmeter.md): two arms, of the
-same time, and the margin wanted. The server keeps nothing of it.
+same time, and the margin wanted. `experiments` lists those that users have defined on the server.
 )";
 
 View experiment_plan_view() {
@@ -202,11 +203,56 @@ until has passed. Stopping early, when the result looks good, finds changes that
   };
 }
 
+View experiments_view() {
+  const ParameterSpec name{"name", ValueKind::kText, "Name of the experiment"};
+  return {
+      .name = "experiments",
+      .command = "",
+      .taken_by = "experiment",
+      .summary = "List the experiments that are defined on the server",
+      .details =
+          R"(A definition has the parameters of experiment/plan and experiment/result, which show what comes of it. Once an
+experiment has begun, only until, feature and owner can change (docs/wsmeter.md).
+)",
+      .parameters = {{"name", ValueKind::kText, "Show this experiment only"}},
+      .columns = {{"experiment", "", "Name", kAlwaysShown},
+                  {"state", "", "planned, running (since has passed), or ended (until has passed)",
+                   kAlwaysShown},
+                  {"feature", "", "The feature under test"},
+                  {"owner", "", "Owner; by default the token that defined it"},
+                  {"control", "", "Filters of the arm without the feature"},
+                  {"test", "", "Filters of the arm with the feature"},
+                  {"where", "", "Filters of both arms", kDetail},
+                  {"since", "", "When the feature was enabled"},
+                  {"until", "", "End of the test"},
+                  {"defined", "", "When it was first defined", kDetail},
+                  {"changed", "", "When its definition last changed", kDetail},
+                  {"definition", "", "The definition, in JSON, as PUT takes it", kMinorDetail}},
+      .effort = Effort::kShort,
+      .orders = {{"experiments/{name}",
+                  "define NAME",
+                  "Define an experiment by a JSON object: feature, owner, and the parameters of "
+                  "experiment/plan and experiment/result",
+                  {name},
+                  "PUT"},
+                 {"experiments/{name}",
+                  "withdraw NAME",
+                  "Withdraw the definition of an experiment",
+                  {name},
+                  "DELETE"}},
+      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
+        const auto request = parse_experiments(question.parameters, question.now_ns);
+        const auto known = request ? load_experiments(*request, sources.data_dir()) : propagate(request);
+        return known ? Result<Answer>(experiments(*request, *known)) : propagate(known);
+      },
+  };
+}
+
 }  // namespace
 
 std::vector<View> decision_views() {
-  return {placement_view(), experiment_plan_view(), experiment_curve_view(), experiment_progress_view(),
-          experiment_result_view()};
+  return {placement_view(),           experiment_plan_view(),   experiment_curve_view(),
+          experiment_progress_view(), experiment_result_view(), experiments_view()};
 }
 
 }  // namespace plimsoll::query

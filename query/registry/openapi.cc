@@ -1,6 +1,10 @@
 #include "query/registry/openapi.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "base/version.h"
 #include "query/registry/view.h"
@@ -75,10 +79,18 @@ Json responses_of(const View& view) {
 }
 
 std::string id_of(std::string path) {
+  std::erase_if(path, [](char c) { return c == '{' || c == '}'; });
   for (char& c : path) {
     c = c == '/' || c == '-' ? '_' : c;
   }
   return path;
+}
+
+std::string lower(std::string method) {
+  for (char& c : method) {
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return method;
 }
 
 Json parameters_of(const std::vector<ParameterSpec>& specs) {
@@ -100,10 +112,23 @@ Json operation_of(const View& view) {
 }
 
 Json order_of(const View& view, const OrderSpec& order) {
-  return {{"operationId", id_of(order.path)},
-          {"summary", order.help},
-          {"parameters", parameters_of(order.parameters)},
-          {"responses", responses_of(view)}};
+  Json parameters = parameters_of(order.parameters);
+  for (Json& parameter : parameters) {
+    if (order.path.find(fmt::format("{{{}}}", parameter["name"].get<std::string>())) != std::string::npos) {
+      parameter["in"] = "path";
+      parameter["required"] = true;
+    }
+  }
+  const bool is_post = order.method == "POST";
+  Json operation{{"operationId", id_of(is_post ? order.path : lower(order.method) + "/" + order.path)},
+                 {"summary", order.help},
+                 {"parameters", std::move(parameters)},
+                 {"responses", responses_of(view)}};
+  if (order.method == "PUT") {
+    operation["requestBody"] = {{"required", true},
+                                {"content", {{"application/json", {{"schema", {{"type", "object"}}}}}}}};
+  }
+  return operation;
 }
 
 Json schemas() {
@@ -134,7 +159,7 @@ std::string openapi_document() {
   for (const View& view : views()) {
     paths["/api/v1/" + view.name][view.answer ? "get" : "post"] = operation_of(view);
     for (const OrderSpec& order : view.orders) {
-      paths["/api/v1/" + order.path]["post"] = order_of(view, order);
+      paths["/api/v1/" + order.path][lower(order.method)] = order_of(view, order);
     }
   }
   const Json document{
@@ -143,7 +168,8 @@ std::string openapi_document() {
        {{"title", "Plimsoll"},
         {"version", std::string(version())},
         {"description",
-         "Questions about the profiles of a fleet. A POST requires Content-Type application/json."}}},
+         "Questions about the profiles of a fleet. POST, PUT and DELETE require Content-Type "
+         "application/json."}}},
       {"security", Json::array({Json::object(), {{"token", Json::array()}}})},
       {"paths", std::move(paths)},
       {"components",

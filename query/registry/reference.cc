@@ -21,6 +21,10 @@ std::string command_of(const View& view) {
   return fmt::format("`plimsoll {}`", view.command.empty() ? view.taken_by : view.command);
 }
 
+std::string command_of(const View& view, const OrderSpec& order) {
+  return fmt::format("`plimsoll {} {}`", view.command.empty() ? view.taken_by : view.command, order.flag);
+}
+
 std::string method_of(const View& view) {
   return view.answer ? "GET" : "POST";
 }
@@ -34,8 +38,8 @@ std::string overview() {
                     escaped(view.summary), view.audience == Audience::kReaders ? "readers" : "operators",
                     kAnswers[static_cast<size_t>(view.answer_kind)]);
     for (const OrderSpec& order : view.orders) {
-      text += fmt::format("| `plimsoll {} {}` | `POST /api/v1/{}` | {} | operators | table |\n", view.command,
-                          order.flag, order.path, escaped(order.help));
+      text += fmt::format("| {} | `{} /api/v1/{}` | {} | operators | table |\n", command_of(view, order),
+                          order.method, order.path, escaped(order.help));
     }
   }
   return text;

@@ -79,12 +79,13 @@ struct ColumnSpec {
       kUsualPriority;  // 0: what the view is about; more: left out earlier on a narrow terminal
 };
 
-// Changes something: a POST, which a view's command has as a flag.
+// Changes something: a POST, which a view's command has as a flag; or a PUT or DELETE of a path, which a subcommand sends.
 struct OrderSpec {
-  std::string path;  // below /api/v1/
-  std::string flag;  // of the command: "--stop"
+  std::string path;  // below /api/v1/; "{name}" in it stands for the parameter of that name
+  std::string flag;  // of the command: "--stop", "define NAME"
   std::string help;
   std::vector<ParameterSpec> parameters = {};  // one, which is the flag's value, or none
+  std::string method = "POST";
 };
 
 // Who may ask.

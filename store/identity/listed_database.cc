@@ -22,8 +22,8 @@ constexpr std::array<KnownDatabase, 4> kKnown{{
      "rows"},
     {"live.db", "registered machines and their history",
      "a new one would know no machine, and nothing of what the fleet was like"},
-    {"draws.db", "draws, their weights and what is stopped",
-     "a new one would lift all stops, and forget the machines that did not answer"},
+    {"draws.db", "draws, their weights, what is stopped and definitions of experiments",
+     "a new one would lift all stops, and forget experiments and the machines that did not answer"},
     {"access.db", "enrolled and revoked machines, and the audit log",
      "a new one would let revoked machines register again"},
 }};

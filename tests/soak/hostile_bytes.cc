@@ -326,6 +326,7 @@ constexpr std::array kViews{"top",
                             "experiment/curve",
                             "experiment/progress",
                             "experiment/result",
+                            "experiments",
                             "leaks",
                             "status",
                             "store",
@@ -398,7 +399,8 @@ constexpr std::array kParameters{"event",
                                  "all",
                                  "draw",
                                  "compare_event",
-                                 "max_share"};
+                                 "max_share",
+                                 "name"};
 constexpr std::array kValues{"cycles",
                              "cpu-clock",
                              "page-faults",
@@ -477,6 +479,10 @@ std::string hostile_value(Random& random) {
 }  // namespace
 
 HostileQuestion hostile_question(Random& random) {
+  if (random() % 100 == 0) {
+    return {random() % 2 == 0 ? "PUT" : "DELETE",
+            "/api/v1/experiments/" + http::url_encode(hostile_value(random))};
+  }
   const bool orders = random() % 20 == 0;
   std::string target = "/api/v1/" + (orders ? one_of(kOrders, random) : one_of(kViews, random));
   char separator = '?';

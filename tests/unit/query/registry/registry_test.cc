@@ -350,10 +350,15 @@ TEST(OpenApi, HasAnOperationForEachViewAndOrder) {
   for (const View& view : views()) {
     expected.insert((view.answer ? "get /api/v1/" : "post /api/v1/") + view.name);
     for (const OrderSpec& order : view.orders) {
-      expected.insert("post /api/v1/" + order.path);
+      std::string method = order.method;
+      std::ranges::transform(method, method.begin(), [](char c) { return static_cast<char>(c | 0x20); });
+      expected.insert(fmt::format("{} /api/v1/{}", method, order.path));
     }
   }
   EXPECT_EQ(operations, expected);
+  const auto& define = document["paths"]["/api/v1/experiments/{name}"]["put"];
+  EXPECT_EQ(define["parameters"][0]["in"], "path");
+  EXPECT_TRUE(define.contains("requestBody"));
   const auto& where = document["paths"]["/api/v1/top"]["get"]["parameters"][1];
   EXPECT_EQ(where["name"], "where");
   EXPECT_EQ(where["schema"]["type"], "array");
