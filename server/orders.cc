@@ -26,6 +26,11 @@ http::Route order_route(std::string path, store::DiskReserve& reserve,
   route.method = "POST";
   route.path = std::move(path);
   route.max_body_bytes = kMaxOrderBytes;
+  return order_route(std::move(route), reserve, std::move(obey));
+}
+
+http::Route order_route(http::Route route, store::DiskReserve& reserve,
+                        std::function<http::Response(const http::Request&)> obey) {
   route.threads = http::Threads::kControl;
   route.right = http::Right::kOrder;
   route.handle = [&reserve, obey = std::move(obey)](const http::Request& request) {

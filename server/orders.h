@@ -15,6 +15,9 @@ namespace plimsoll::server {
 // refused. Where it fails on a full disk it has room from the reserve (borrowed), and is tried again.
 http::Route order_route(std::string path, store::DiskReserve& reserve,
                         std::function<http::Response(const http::Request&)> obey);
+// The same of another method or path: `route` says which, and how long the body may be.
+http::Route order_route(http::Route route, store::DiskReserve& reserve,
+                        std::function<http::Response(const http::Request&)> obey);
 
 // What a parameter names; kInvalid where it is missing or empty (`otherwise` says what that would mean), or has control characters.
 Result<std::string> required_name(const http::Request& request, std::string_view name,

@@ -14,6 +14,7 @@
 #include "server/background/work_kinds.h"
 #include "server/collection_api.h"
 #include "server/doors/trace_door.h"
+#include "server/experiments_api.h"
 #include "server/fleet_settings.h"
 #include "server/health_api.h"
 #include "server/page_api.h"
@@ -273,7 +274,11 @@ Status Server::listen(const config::ServerConfig& config, symbolizer::TableWorke
   options.path_hints = {
       {"/fleet/", "this address is for users; daemons take that of server.fleet_listen (default port 7071)"}};
   options.pools = question_pools(config);
-  auto people = http::Listener::start(options, people_routes(config, std::move(profile_worker)));
+  auto routes_of_people = people_routes(config, std::move(profile_worker));
+  if (!routes_of_people) {
+    return propagate(routes_of_people);
+  }
+  auto people = http::Listener::start(options, std::move(*routes_of_people));
   if (!people) {
     return propagate(people, "listening for clients");
   }
@@ -298,8 +303,12 @@ Result<std::vector<http::Route>> Server::fleet_routes(const config::ServerConfig
   return routes;
 }
 
-std::vector<http::Route> Server::people_routes(const config::ServerConfig& config,
-                                               symbolizer::TableWorker profile_worker) {
+Result<std::vector<http::Route>> Server::people_routes(const config::ServerConfig& config,
+                                                       symbolizer::TableWorker profile_worker) {
+  auto experiments = ingest_->directory().open_draws();
+  if (!experiments) {
+    return propagate(experiments, "reading the definitions of experiments");
+  }
   const QueryHooks hooks{
       .write_audit_log = [this] { return authenticator_->log().write(); },
       .running_server = [this] { return running_server(health_.collect()); },
@@ -311,6 +320,7 @@ std::vector<http::Route> Server::people_routes(const config::ServerConfig& confi
                     std::back_inserter(routes));
   std::ranges::move(collection_routes(*breaker_, drawer_.get(), *ingest_, reserve_),
                     std::back_inserter(routes));
+  std::ranges::move(experiment_routes(std::move(*experiments), reserve_), std::back_inserter(routes));
   std::ranges::move(access_routes(*authenticator_, snapshots_.data_dir(), reserve_),
                     std::back_inserter(routes));
   std::ranges::move(page_routes(web::page_files()), std::back_inserter(routes));

@@ -53,8 +53,8 @@ class Server {
   Status listen(const config::ServerConfig& config, symbolizer::TableWorker profile_worker);
   Status start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
   Result<std::vector<http::Route>> fleet_routes(const config::ServerConfig& config);
-  std::vector<http::Route> people_routes(const config::ServerConfig& config,
-                                         symbolizer::TableWorker profile_worker);
+  Result<std::vector<http::Route>> people_routes(const config::ServerConfig& config,
+                                                 symbolizer::TableWorker profile_worker);
   std::vector<ListenerHealth> listeners();
 
   const std::unique_ptr<store::Ingest> ingest_;

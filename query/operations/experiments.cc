@@ -25,18 +25,6 @@ std::string joined_filters(const store::ExperimentDefinition& definition, std::s
   return fmt::format("{}", fmt::join(definition.values_of(parameter), " and "));
 }
 
-std::unexpected<Error> no_such_experiment(std::string_view name,
-                                          const std::vector<store::ExperimentDefinition>& known) {
-  std::vector<std::string_view> names;
-  for (const store::ExperimentDefinition& definition : known) {
-    names.emplace_back(definition.name);
-  }
-  const auto nearest = nearest_word(name, names);
-  return with_hint(
-      fail(ErrorCode::kNotFound, "no experiment is called \"{}\"", name),
-      nearest ? fmt::format("did you mean {}?", *nearest) : "\"plimsoll experiment list\" lists the names");
-}
-
 std::string to_the_second_of(int64_t time_ns) {
   return format_time(time_ns / kNsPerSecond * kNsPerSecond);
 }
@@ -87,6 +75,18 @@ Result<std::vector<store::ExperimentDefinition>> load_experiments(const Experime
     return no_such_experiment(request.name, *known);
   }
   return std::vector<store::ExperimentDefinition>{*found};
+}
+
+std::unexpected<Error> no_such_experiment(std::string_view name,
+                                          const std::vector<store::ExperimentDefinition>& known) {
+  std::vector<std::string_view> names;
+  for (const store::ExperimentDefinition& definition : known) {
+    names.emplace_back(definition.name);
+  }
+  const auto nearest = nearest_word(name, names);
+  return with_hint(
+      fail(ErrorCode::kNotFound, "no experiment is called \"{}\"", name),
+      nearest ? fmt::format("did you mean {}?", *nearest) : "\"plimsoll experiment list\" lists the names");
 }
 
 Table experiments(const ExperimentsRequest& request,

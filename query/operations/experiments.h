@@ -33,6 +33,10 @@ ExperimentState state_of(const store::ExperimentDefinition& definition, int64_t 
 Result<std::vector<store::ExperimentDefinition>> load_experiments(const ExperimentsRequest& request,
                                                                   const std::string& data_dir);
 
+// kNotFound; the hint has the nearest of the known names.
+std::unexpected<Error> no_such_experiment(std::string_view name,
+                                          const std::vector<store::ExperimentDefinition>& known);
+
 // A row for each, by name: experiment, state, feature, owner, control, test, where (filters, " and " between), since, until, defined,
 // changed, definition (definition_json()). A note where there are none.
 Table experiments(const ExperimentsRequest& request,

@@ -42,6 +42,10 @@ std::string noted_request(const Request& request, const http::Route* route) {
   if (request.caller.role == Role::kStranger || request.caller.role == Role::kMachine) {
     return text;
   }
+  // The path says what the order is about.
+  if (route->is_prefix && route->right == Right::kOrder && request.path.starts_with(route->path)) {
+    text += http::url_encode(request.path.substr(route->path.size(), kMaxNotedBytes));
+  }
   char separator = '?';
   for (const auto& [name, value] : request.query) {
     if (text.size() > kMaxNotedBytes) {

@@ -39,6 +39,7 @@ http::Route route(std::string method, std::string path, Right right) {
 
 const http::Route kTop = route("GET", "/api/v1/top", Right::kRead);
 const http::Route kStop = route("POST", "/api/v1/collection/stop", Right::kOrder);
+const http::Route kDefine = route("PUT", "/api/v1/experiments/", Right::kOrder);
 const http::Route kHealth = route("GET", "/healthz", Right::kNone);
 const http::Route kRegister = route("POST", "/fleet/v1/register", Right::kEnrol);
 const http::Route kHeartbeat = route("POST", "/fleet/v1/heartbeat", Right::kMachine);
@@ -342,6 +343,17 @@ TEST_F(AuthenticatorTest, WritesDownWhoAskedForWhat) {
   EXPECT_THAT(log(), ElementsAre("2x alice 10.0.0.7 GET /api/v1/top 200",
                                  "1x root 10.0.0.7 POST /api/v1/collection/stop 200",
                                  "1x rack  enrol machine m1 200"));
+}
+
+TEST_F(AuthenticatorTest, WritesDownWhatAnOrderIsAbout) {
+  open();
+  ask(*people_, kDefine, {"token of alice"});
+  ask(*people_, kDefine, {"token of root"});
+  ask(*people_, kDefine, {});
+  EXPECT_THAT(log(), AllOf(Contains("1x alice 10.0.0.7 PUT /api/v1/experiments/1 403"),
+                           Contains("1x root 10.0.0.7 PUT /api/v1/experiments/2 200"),
+                           Contains("1x unauthenticated 10.0.0.7 PUT /api/v1/experiments/ 401")))
+      << "who is unknown writes no names into the log";
 }
 
 TEST_F(AuthenticatorTest, CountsWhatItRefuses) {
