@@ -10,11 +10,10 @@
 
 #include "base/durable_file.h"
 #include "base/time.h"
+#include "cli/experiment_definition.h"
 #include "cli/fleet_tables.h"
 #include "cli/views/commands.h"
 #include "cli/views/terminal.h"
-#include "query/selection/predicate.h"
-#include "query/snapshot/event_pair.h"
 #include "query/wsmeter/experiment/experiment.h"
 #include "query/wsmeter/experiment/report.h"
 
@@ -22,34 +21,6 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr int64_t kHistoryNs = int64_t{7} * 24 * 3600 * 1'000'000'000;
-
-// What a file cannot know of its texts.
-Status check_texts(const config::ExperimentConfig& config) {
-  for (const auto* filters : {&config.control, &config.test, &config.both}) {
-    for (const std::string& filter : *filters) {
-      if (const auto parsed = query::Predicate::parse(filter); !parsed) {
-        return propagate(parsed, "the filter {}", filter);
-      }
-    }
-  }
-  for (const std::string* time : {&config.since, &config.until}) {
-    if (!time->empty() && !parse_time_ns(*time, wall_now_ns())) {
-      return with_hint(fail(ErrorCode::kInvalid, "\"{}\" is not a time", *time),
-                       "write a time such as 2026-11-24T12:00:00Z or 7d");
-    }
-  }
-  const auto ratio = query::parse_ratio(config.ratio);
-  return ratio ? query::check_more_is_better(*ratio) : propagate(ratio);
-}
-
-Result<config::ExperimentConfig> load(const std::string& path) {
-  auto config = config::load_experiment(path);
-  if (!config) {
-    return config;
-  }
-  auto checked = check_texts(*config);
-  return checked ? std::move(config) : propagate(checked, "{}", path);
-}
 
 query::ExperimentGoal goal_of(const config::ExperimentConfig& config) {
   return {.margin = config.margin_percent / 100,
@@ -72,10 +43,12 @@ struct AskedTimes {
   std::string until;  // empty: now
 };
 
-Result<query::Arm> ask_arm(const ExperimentOptions& options, const config::ExperimentConfig& config,
+Result<query::Arm> ask_arm(const ExperimentOptions& options, const ChosenExperiment& chosen,
                            const std::vector<std::string>& filters, const AskedTimes& times) {
+  const config::ExperimentConfig& config = chosen.config;
   TableOptions asked;
   asked.source = options.source;
+  asked.parameters = chosen.frames;
   for (const auto* where : {&filters, &config.both}) {
     for (const std::string& filter : *where) {
       asked.parameters.emplace_back("where", filter);
@@ -100,13 +73,14 @@ struct Arms {
   query::Arm test;
 };
 
-Result<Arms> ask_arms(const ExperimentOptions& options, const config::ExperimentConfig& config) {
+Result<Arms> ask_arms(const ExperimentOptions& options, const ChosenExperiment& chosen) {
+  const config::ExperimentConfig& config = chosen.config;
   const AskedTimes times{.since = config.since, .until = config.until};
-  auto control = ask_arm(options, config, config.control, times);
+  auto control = ask_arm(options, chosen, config.control, times);
   if (!control) {
     return propagate(control, "the control");
   }
-  auto test = ask_arm(options, config, config.test, times);
+  auto test = ask_arm(options, chosen, config.test, times);
   if (!test) {
     return propagate(test, "the test");
   }
@@ -114,8 +88,8 @@ Result<Arms> ask_arms(const ExperimentOptions& options, const config::Experiment
 }
 
 // What either arm did in the first half of the time: whether both were there all of it.
-Status ask_early_shares(const ExperimentOptions& options, const config::ExperimentConfig& config,
-                        Arms& arms) {
+Status ask_early_shares(const ExperimentOptions& options, const ChosenExperiment& chosen, Arms& arms) {
+  const config::ExperimentConfig& config = chosen.config;
   if (instances_of(arms.control) == 0 || instances_of(arms.test) == 0) {
     return {};  // nothing to compare, which is found out later
   }
@@ -124,7 +98,7 @@ Status ask_early_shares(const ExperimentOptions& options, const config::Experime
   const AskedTimes early{.since = config.since, .until = format_time(from_ns + (to_ns - from_ns) / 2)};
   for (const auto& [filters, arm] :
        {std::pair(&config.control, &arms.control), std::pair(&config.test, &arms.test)}) {
-    const auto in_half = ask_arm(options, config, *filters, early);
+    const auto in_half = ask_arm(options, chosen, *filters, early);
     if (!in_half) {
       return propagate(in_half);
     }
@@ -135,13 +109,13 @@ Status ask_early_shares(const ExperimentOptions& options, const config::Experime
 }
 
 // One look at how far it is.
-Result<query::Progress> look(const ExperimentOptions& options, const config::ExperimentConfig& config) {
+Result<query::Progress> look(const ExperimentOptions& options, const ChosenExperiment& chosen) {
   const auto quotas = ask_quotas(options);
   if (!quotas) {
     return propagate(quotas);
   }
-  const auto arms = ask_arms(options, config);
-  return arms ? query::experiment_progress(arms->control, arms->test, *quotas, goal_of(config))
+  const auto arms = ask_arms(options, chosen);
+  return arms ? query::experiment_progress(arms->control, arms->test, *quotas, goal_of(chosen.config))
               : propagate(arms);
 }
 
@@ -150,15 +124,25 @@ bool may_pass(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kNotFound;
 }
 
-// The week before the test.
-AskedTimes history_of(const config::ExperimentConfig& config) {
-  const int64_t since_ns = parse_time_ns(config.since, wall_now_ns()).value_or(wall_now_ns());
-  return {.since = format_time(since_ns - kHistoryNs), .until = format_time(since_ns)};
+// The week before the test, or until now where it has not begun.
+AskedTimes history_of(const ChosenExperiment& chosen) {
+  const int64_t now_ns = wall_now_ns();
+  const int64_t since_ns = std::min(parse_time_ns(chosen.config.since, now_ns).value_or(now_ns), now_ns);
+  const int64_t history_ns = parse_duration_ns(chosen.history).value_or(kHistoryNs);
+  return {.since = format_time(since_ns - history_ns), .until = format_time(since_ns)};
 }
 
 }  // namespace
 
 Status run_experiment_define(const ExperimentDefineOptions& options) {
+  if (!is_experiment_file(options.file)) {
+    return define_on_server(options);
+  }
+  if (!options.source.server.empty() || !options.owner.empty()) {
+    return with_hint(
+        fail(ErrorCode::kInvalid, "--server and --owner are for a name, and {} is a file", options.file),
+        "give a name without '/' that does not end in .toml");
+  }
   config::ExperimentConfig config = options.config;
   if (config.since.empty()) {
     config.since = format_time(wall_now_ns());
@@ -166,7 +150,7 @@ Status run_experiment_define(const ExperimentDefineOptions& options) {
   if (config.name.empty()) {
     config.name = std::filesystem::path(options.file).stem().string();
   }
-  if (auto checked = check_texts(config); !checked) {
+  if (auto checked = check_experiment_config(config); !checked) {
     return checked;
   }
   std::error_code error;
@@ -177,7 +161,7 @@ Status run_experiment_define(const ExperimentDefineOptions& options) {
   if (auto written = write_file_durably(options.file, as_bytes(config::experiment_file(config))); !written) {
     return written;
   }
-  if (const auto read = load(options.file); !read) {
+  if (const auto read = choose_experiment(options.file, {}); !read) {
     std::filesystem::remove(options.file, error);
     return propagate(read, "the options do not define an experiment");
   }
@@ -186,19 +170,20 @@ Status run_experiment_define(const ExperimentDefineOptions& options) {
 }
 
 Status run_experiment_plan(const ExperimentPlanOptions& options) {
-  const auto config = load(options.experiment.file);
-  if (!config) {
-    return propagate(config);
+  const auto chosen = choose_experiment(options.experiment.file, options.experiment.source);
+  if (!chosen) {
+    return propagate(chosen);
   }
-  const AskedTimes times = options.since.empty() ? history_of(*config)
-                                                 : AskedTimes{.since = options.since, .until = config->until};
+  const config::ExperimentConfig& config = chosen->config;
+  const AskedTimes times =
+      options.since.empty() ? history_of(*chosen) : AskedTimes{.since = options.since, .until = config.until};
   const auto quotas = ask_quotas(options.experiment);
   if (!quotas) {
     return propagate(quotas);
   }
-  const auto control = ask_arm(options.experiment, *config, config->control, times);
+  const auto control = ask_arm(options.experiment, *chosen, config.control, times);
   const auto table =
-      control ? query::experiment_plan(*control, *quotas, goal_of(*config)) : propagate(control);
+      control ? query::experiment_plan(*control, *quotas, goal_of(config)) : propagate(control);
   if (!table) {
     return with_hint(propagate(table, "the control arm since {}", times.since),
                      "give --since with a time from which the control arm has profiles");
@@ -207,12 +192,12 @@ Status run_experiment_plan(const ExperimentPlanOptions& options) {
 }
 
 Status run_experiment_watch(const ExperimentWatchOptions& options) {
-  const auto config = load(options.experiment.file);
-  if (!config) {
-    return propagate(config);
+  const auto chosen = choose_begun_experiment(options.experiment.file, options.experiment.source);
+  if (!chosen) {
+    return propagate(chosen);
   }
   while (true) {
-    const auto progress = look(options.experiment, *config);
+    const auto progress = look(options.experiment, *chosen);
     if (!progress && (options.once || !may_pass(progress.error()))) {
       return propagate(progress);
     }
@@ -227,26 +212,26 @@ Status run_experiment_watch(const ExperimentWatchOptions& options) {
 }
 
 Status run_experiment_report(const ExperimentReportOptions& options) {
-  const auto config = load(options.experiment.file);
-  const auto quotas = config ? ask_quotas(options.experiment) : propagate(config);
+  const auto chosen = choose_begun_experiment(options.experiment.file, options.experiment.source);
+  const auto quotas = chosen ? ask_quotas(options.experiment) : propagate(chosen);
   if (!quotas) {
     return propagate(quotas);
   }
-  auto arms = ask_arms(options.experiment, *config);
+  const config::ExperimentConfig& config = chosen->config;
+  auto arms = ask_arms(options.experiment, *chosen);
   if (!arms) {
     return propagate(arms);
   }
-  if (auto asked = ask_early_shares(options.experiment, *config, *arms); !asked) {
+  if (auto asked = ask_early_shares(options.experiment, *chosen, *arms); !asked) {
     return asked;
   }
-  const auto findings = query::experiment_findings(arms->control, arms->test, *quotas, goal_of(*config));
+  const auto findings = query::experiment_findings(arms->control, arms->test, *quotas, goal_of(config));
   if (!findings) {
     return propagate(findings);
   }
-  fmt::print("{}", options.as_json
-                       ? query::report_json(text_of(*config), arms->control, arms->test, *findings)
-                       : query::report_markdown(text_of(*config), goal_of(*config), arms->control, arms->test,
-                                                *findings));
+  fmt::print("{}", options.as_json ? query::report_json(text_of(config), arms->control, arms->test, *findings)
+                                   : query::report_markdown(text_of(config), goal_of(config), arms->control,
+                                                            arms->test, *findings));
   return {};
 }
 

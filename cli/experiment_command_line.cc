@@ -2,13 +2,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/experiment_definition.h"
 #include "cli/views/flags.h"
 
 namespace plimsoll::cli {
 namespace {
 
 void add_file(CLI::App& command, std::string& file) {
-  command.add_option("file", file, "File of the experiment")->type_name("FILE")->required();
+  command
+      .add_option("experiment", file, "Its file, which ends in .toml or has a '/'; or its name on the server")
+      ->type_name("FILE|NAME")
+      ->required();
 }
 
 void add_experiment(CLI::App& command, ExperimentOptions& options) {
@@ -29,11 +33,17 @@ void add_filter(CLI::App& command, const std::string& flag, std::vector<std::str
 }
 
 void add_define(CLI::App& experiment, ExperimentDefineOptions& options) {
-  auto* command = experiment.add_subcommand("define", "Write the file that defines an experiment");
+  auto* command = experiment.add_subcommand(
+      "define", "Define an experiment on the server by its name, or write the file that defines it");
   config::ExperimentConfig& config = options.config;
   add_file(*command, options.file);
-  command->add_option("--name", config.name, "Name of the experiment in reports (default: name of the file)")
-      ->type_name("NAME");
+  add_source(*command, options.source, [&options] { return !is_experiment_file(options.file); });
+  auto* name =
+      command->add_option("--name", config.name, "Of a file: name in reports (default: name of the file)")
+          ->type_name("NAME");
+  command->add_option("--owner", options.owner, "On a server: owner (default: name of your token)")
+      ->type_name("NAME")
+      ->excludes(name);
   command->add_option("--feature", config.feature, "Feature under test, in a sentence")
       ->type_name("TEXT")
       ->required();
@@ -43,7 +53,9 @@ void add_define(CLI::App& experiment, ExperimentDefineOptions& options) {
   add_filter(*command, "--where", config.both, "Filter of both arms");
   command->get_option("--control")->required();
   command->get_option("--test")->required();
-  command->add_option("--since", config.since, "When the feature was enabled: RFC 3339 (default: now)")
+  command
+      ->add_option("--since", config.since,
+                   "When the feature was enabled: RFC 3339 (default: now in a file, not yet on a server)")
       ->type_name("TIME");
   command->add_option("--until", config.until, "End of the test (default: time of the command)")
       ->type_name("TIME");
@@ -63,9 +75,26 @@ void add_define(CLI::App& experiment, ExperimentDefineOptions& options) {
       ->type_name("N")
       ->check(CLI::Range(int64_t{2}, int64_t{1'000'000}));
   command->footer(
-      R"(Example:
+      R"(On a server the definition takes the place of an earlier one of that name. Once the experiment has begun, only
+--until, --feature and --owner may differ.
+
+Examples:
+  plimsoll experiment define pages --server 127.0.0.1:7070 --feature "huge pages for the allocator" --control revision=41 --test revision=42 --detect 1%
   plimsoll experiment define pages.toml --feature "huge pages for the allocator" --control revision=41 --test revision=42 --detect 1%
 )");
+}
+
+void add_list(CLI::App& experiment, ExperimentListOptions& options) {
+  auto* command = experiment.add_subcommand("list", "List the experiments that are defined on the server");
+  add_source(*command, options.source);
+  add_forms(*command, options.form);
+}
+
+void add_withdraw(CLI::App& experiment, ExperimentWithdrawOptions& options) {
+  auto* command =
+      experiment.add_subcommand("withdraw", "Withdraw the definition of an experiment from the server");
+  command->add_option("name", options.name, "Name of the experiment")->type_name("NAME")->required();
+  add_source(*command, options.source);
 }
 
 void add_plan(CLI::App& experiment, ExperimentPlanOptions& options) {
@@ -108,14 +137,23 @@ void add_experiment_command(CLI::App& app, ExperimentCommands& options) {
       "experiment", "Test whether a feature improves performance: define, plan, watch, report");
   experiment->require_subcommand(1);
   add_define(*experiment, options.define);
+  add_list(*experiment, options.list);
+  add_withdraw(*experiment, options.withdraw);
   add_plan(*experiment, options.plan);
   add_watch(*experiment, options.watch);
   add_report(*experiment, options.report);
   experiment->footer(
-      R"(  plimsoll experiment define pages.toml --feature "huge pages" --control revision=41 --test revision=42
+      R"(An experiment is defined on a server, for all its users, or in a file.
+
+  plimsoll experiment define pages --server 127.0.0.1:7070 --feature "huge pages" --control revision=41 --test revision=42
+  plimsoll experiment list --server 127.0.0.1:7070
+  plimsoll experiment plan pages --server 127.0.0.1:7070
+  plimsoll experiment watch pages --server 127.0.0.1:7070
+  plimsoll experiment report pages --server 127.0.0.1:7070 > pages.md
+  plimsoll experiment withdraw pages --server 127.0.0.1:7070
+
+  plimsoll experiment define pages.toml --feature "huge pages" --control revision=41 --test revision=42
   plimsoll experiment plan pages.toml --server 127.0.0.1:7070
-  plimsoll experiment watch pages.toml --server 127.0.0.1:7070
-  plimsoll experiment report pages.toml --server 127.0.0.1:7070 > pages.md
 )");
 }
 
@@ -123,6 +161,12 @@ Status run_experiment_command(const CLI::App& app, const ExperimentCommands& opt
   const CLI::App* experiment = app.get_subcommand("experiment");
   if (experiment->got_subcommand("define")) {
     return run_experiment_define(options.define);
+  }
+  if (experiment->got_subcommand("list")) {
+    return run_experiment_list(options.list);
+  }
+  if (experiment->got_subcommand("withdraw")) {
+    return run_experiment_withdraw(options.withdraw);
   }
   if (experiment->got_subcommand("plan")) {
     return run_experiment_plan(options.plan);

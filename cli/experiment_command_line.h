@@ -11,6 +11,8 @@ namespace plimsoll::cli {
 
 struct ExperimentCommands {
   ExperimentDefineOptions define;
+  ExperimentListOptions list;
+  ExperimentWithdrawOptions withdraw;
   ExperimentPlanOptions plan;
   ExperimentWatchOptions watch;
   ExperimentReportOptions report;

@@ -67,13 +67,18 @@ Result<std::string> ask_server(const AnswerSource& source, std::string_view path
 
 Result<std::string> order_server(const AnswerSource& source, std::string_view path,
                                  const std::vector<std::pair<std::string, std::string>>& parameters) {
+  return change_server(source, "POST", with_query(path, parameters), "{}");
+}
+
+Result<std::string> change_server(const AnswerSource& source, std::string_view method,
+                                  const std::string& path, std::string_view body) {
   if (source.server.empty()) {
     return with_hint(
         fail(ErrorCode::kInvalid, "this command changes the state of a server, and requires its address"),
         "give --server ADDR");
   }
   // The server takes no orders of another type: those could come from a page of another site in somebody's browser.
-  return body_of(send(source, "POST", with_query(path, parameters), "{}", "application/json"), source);
+  return body_of(send(source, method, path, body, "application/json"), source);
 }
 
 Status write_output(const std::string& path, std::string_view content) {

@@ -34,6 +34,10 @@ Result<std::string> ask_server(const AnswerSource& source, std::string_view path
 Result<std::string> order_server(const AnswerSource& source, std::string_view path,
                                  const std::vector<std::pair<std::string, std::string>>& parameters);
 
+// PUT or DELETE of a path that is already encoded, with a body of JSON. kInvalid where the source is no server.
+Result<std::string> change_server(const AnswerSource& source, std::string_view method,
+                                  const std::string& path, std::string_view body);
+
 // Writes all of `content` to a file, or to standard output where `path` is "-".
 Status write_output(const std::string& path, std::string_view content);
 // The same of content that is not in memory as a whole.

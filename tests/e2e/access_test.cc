@@ -98,6 +98,27 @@ TEST_F(Access, PeopleAskAndOrderByTheirTokens) {
   EXPECT_THAT(run({"plimsoll", "audit", "--data", data_dir_}).out, HasSubstr("latency%20of%20search"));
 }
 
+TEST_F(Access, ExperimentsAreDefinedByAdministratorsAndReadByAll) {
+  ASSERT_TRUE(server_.becomes_ready());
+  const std::vector<std::string> define{"experiment", "define",      "pages",  "--feature",  "huge pages",
+                                        "--control",  "revision=41", "--test", "revision=42"};
+  const Finished reader = plimsoll(define, "read");
+  EXPECT_EQ(reader.status, 1);
+  EXPECT_THAT(reader.err, HasSubstr("test-read (role read) may not PUT"));
+  EXPECT_EQ(plimsoll(define, "").status, 1);
+  const Finished defined = plimsoll(define, "admin");
+  EXPECT_EQ(defined.status, 0) << defined.err;
+  EXPECT_THAT(plimsoll({"experiment", "list", "--csv"}, "read").out,
+              HasSubstr("pages,planned,huge pages,test-admin,"));
+  EXPECT_EQ(plimsoll({"experiment", "withdraw", "pages"}, "read").status, 1);
+  EXPECT_EQ(plimsoll({"experiment", "withdraw", "pages"}, "admin").status, 0);
+
+  const auto log = audit();
+  EXPECT_EQ(log.at("test-read PUT /api/v1/experiments/pages 403"), 1);
+  EXPECT_EQ(log.at("test-admin PUT /api/v1/experiments/pages 200"), 1);
+  EXPECT_EQ(log.at("test-admin DELETE /api/v1/experiments/pages 200"), 1);
+}
+
 TEST_F(Access, CompilerProfilesAreForARoleOfTheirOwn) {
   ASSERT_TRUE(server_.becomes_ready());
   const auto status_of = [this](const std::string& role, const std::string& path) {

@@ -234,6 +234,54 @@ TEST_F(Wsmeter, AnExperimentGoesFromItsDefinitionToAReport) {
   EXPECT_EQ(report["jobs"].size(), 2);
 }
 
+TEST_F(Wsmeter, AnExperimentThatAServerKeepsGoesByItsName) {
+  TestServer server(data_);
+  ASSERT_TRUE(server.becomes_ready());
+  const auto define = [&](const std::string& test, const std::vector<std::string>& more) {
+    std::vector<std::string> command{"experiment",       "define",    "gen 2",         "--feature",
+                                     "new machines",     "--control", "platform=old",  "--test",
+                                     "platform=" + test, "--server",  server.address()};
+    command.insert(command.end(), more.begin(), more.end());
+    return command;
+  };
+  const auto about = [&](std::vector<std::string> command) {
+    command.insert(command.begin(), "experiment");
+    command.insert(command.end(), {"gen 2", "--server", server.address(), "--jobs", jobs_});
+    return command;
+  };
+  EXPECT_THAT(said(define("new", {})), HasSubstr("experiment gen 2 is defined"));
+  EXPECT_THAT(refused(about({"watch"})), HasSubstr("has not begun"));
+  const std::vector<std::string> begun{"--since", "2023-11-14T22:00:00Z", "--owner", "ann"};
+  EXPECT_THAT(said(define("new", begun)), HasSubstr("experiment gen 2 is changed"));
+  EXPECT_THAT(said(define("new", begun)), HasSubstr("experiment gen 2 is defined so already"));
+  EXPECT_THAT(refused(define("late", begun)),
+              AllOf(HasSubstr("is running: its test cannot change"), HasSubstr("withdraw this one first")));
+  const std::vector<std::string> list{"experiment", "list", "--server", server.address()};
+  EXPECT_THAT(said(list), AllOf(HasSubstr("gen 2"), HasSubstr("running"), HasSubstr("platform=new"),
+                                Not(HasSubstr("definition"))));
+
+  EXPECT_THAT(said(about({"plan", "--since", "2023-11-14T22:00:00Z", "--csv"})), HasSubstr("web,0.6,16,"));
+  EXPECT_THAT(said(about({"watch"})), HasSubstr("(100 %), so that the metric has a margin of 1 %"));
+  EXPECT_THAT(said(about({"report"})),
+              StartsWith("# gen 2\n\nnew machines\n\n## Verdict\n\n**better**: the metric changes by +6 %"));
+
+  EXPECT_THAT(refused({"experiment", "report", "gen", "--server", server.address()}),
+              HasSubstr("no experiment is called \"gen\""));
+  EXPECT_THAT(refused({"experiment", "define", "x.toml", "--feature", "x", "--control", "a=1", "--test",
+                       "a=2", "--server", server.address()}),
+              HasSubstr("x.toml is a file"));
+  EXPECT_EQ(server.stop().status, 0);
+  EXPECT_THAT(said({"experiment", "list", "--data", data_, "--csv"}),
+              HasSubstr("gen 2,running,new machines,ann,"));
+  server.start();
+  ASSERT_TRUE(server.becomes_ready());
+  EXPECT_THAT(said({"experiment", "withdraw", "gen 2", "--server", server.address()}),
+              HasSubstr("experiment gen 2 is withdrawn"));
+  EXPECT_THAT(refused({"experiment", "withdraw", "gen 2", "--server", server.address()}),
+              HasSubstr("no experiment is called"));
+  EXPECT_THAT(said(list), HasSubstr("no experiments are defined"));
+}
+
 TEST_F(Wsmeter, WhoWatchesWaitsUntilAllIsThere) {
   const std::string path = file("late.toml",
                                 "[experiment]\nname = \"late\"\n[arms]\ncontrol = [\"platform=old\"]\ntest = "

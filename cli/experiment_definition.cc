@@ -1,0 +1,242 @@
+#include "cli/experiment_definition.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/printable.h"
+#include "base/share.h"
+#include "base/time.h"
+#include "cli/views/commands.h"
+#include "cli/views/terminal.h"
+#include "http/client.h"
+#include "query/operations/experiments.h"
+#include "query/selection/predicate.h"
+#include "query/snapshot/event_pair.h"
+#include "query/table/table.h"
+#include "store/draws/experiment.h"
+
+namespace plimsoll::cli {
+namespace {
+
+Result<ChosenExperiment> experiment_from_file(const std::string& path) {
+  auto config = config::load_experiment(path);
+  if (!config) {
+    return propagate(config);
+  }
+  const auto checked = check_experiment_config(*config);
+  return checked ? Result<ChosenExperiment>(ChosenExperiment{.config = std::move(*config)})
+                 : propagate(checked, "{}", path);
+}
+
+std::string first_value(const store::ExperimentDefinition& definition, std::string_view parameter) {
+  std::vector<std::string> values = definition.values_of(parameter);
+  return values.empty() ? std::string() : std::move(values.front());
+}
+
+void set_percent(const store::ExperimentDefinition& definition, std::string_view parameter, double& percent) {
+  if (const auto share = parse_share(first_value(definition, parameter))) {
+    percent = 100 * *share;
+  }
+}
+
+ChosenExperiment chosen_of(const store::ExperimentDefinition& definition) {
+  ChosenExperiment chosen;
+  config::ExperimentConfig& config = chosen.config;
+  config.name = definition.name;
+  config.feature = definition.feature;
+  config.control = definition.values_of("control");
+  config.test = definition.values_of("test");
+  config.both = definition.values_of("where");
+  config.since = first_value(definition, "since");
+  config.until = first_value(definition, "until");
+  if (std::string ratio = first_value(definition, "ratio"); !ratio.empty()) {
+    config.ratio = std::move(ratio);
+  }
+  set_percent(definition, "margin", config.margin_percent);
+  set_percent(definition, "detect", config.detect_percent);
+  set_percent(definition, "power", config.power_percent);
+  const std::string text = first_value(definition, "min_instances");
+  int64_t instances = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), instances).ec == std::errc()) {
+    config.min_instances = instances;
+  }
+  for (const char* name : {"focus", "ignore", "hide"}) {
+    for (std::string& value : definition.values_of(name)) {
+      chosen.frames.emplace_back(name, std::move(value));
+    }
+  }
+  chosen.history = first_value(definition, "history");
+  return chosen;
+}
+
+Result<ChosenExperiment> experiment_from_server(const std::string& name, const AnswerSource& source) {
+  if (!is_named(source)) {
+    return with_hint(fail(ErrorCode::kInvalid, "experiment {} is a name, which a server keeps", name),
+                     "give --server ADDR or --data DIR, or a file, such as pages.toml or ./pages");
+  }
+  const auto table = ask_table("experiments", {.source = source, .parameters = {{"name", name}}});
+  if (!table) {
+    return propagate(table);
+  }
+  const auto* json =
+      table->rows.size() == 1
+          ? std::get_if<std::string>(&table->rows.front()[query::column_of(*table, "definition")])
+          : nullptr;
+  const auto definition = query::definition_from_json(name, json == nullptr ? std::string() : *json);
+  return definition ? Result<ChosenExperiment>(chosen_of(*definition))
+                    : propagate(definition, "experiment {}", name);
+}
+
+// A time that moves with the clock becomes the one that it is now.
+std::string fixed_time(const std::string& text) {
+  const int64_t now_ns = wall_now_ns();
+  const auto time_ns = parse_time_ns(text, now_ns);
+  const bool moves = time_ns && time_ns != parse_time_ns(text, now_ns - kNsPerHour);
+  return moves ? format_time(*time_ns / kNsPerSecond * kNsPerSecond) : text;
+}
+
+void add_percent(store::ExperimentDefinition& definition, const char* parameter, double percent) {
+  definition.parameters.emplace_back(parameter, fmt::format("{:.12g}%", percent));
+}
+
+// What is not said has the server's default, which is the file's.
+store::ExperimentDefinition definition_of(const ExperimentDefineOptions& options) {
+  const config::ExperimentConfig defaults;
+  const config::ExperimentConfig& config = options.config;
+  store::ExperimentDefinition definition{
+      .name = options.file, .feature = config.feature, .owner = options.owner};
+  for (const auto& [name, filters] :
+       {std::pair("control", &config.control), {"test", &config.test}, {"where", &config.both}}) {
+    for (const std::string& filter : *filters) {
+      definition.parameters.emplace_back(name, filter);
+    }
+  }
+  for (const auto& [name, time] : {std::pair("since", &config.since), {"until", &config.until}}) {
+    if (!time->empty()) {
+      definition.parameters.emplace_back(name, fixed_time(*time));
+    }
+  }
+  if (config.ratio != defaults.ratio) {
+    definition.parameters.emplace_back("ratio", config.ratio);
+  }
+  if (config.margin_percent != defaults.margin_percent) {
+    add_percent(definition, "margin", config.margin_percent);
+  }
+  if (config.detect_percent != defaults.detect_percent) {
+    add_percent(definition, "detect", config.detect_percent);
+  }
+  if (config.power_percent != defaults.power_percent) {
+    add_percent(definition, "power", config.power_percent);
+  }
+  if (config.min_instances != defaults.min_instances) {
+    definition.parameters.emplace_back("min_instances", fmt::format("{}", config.min_instances));
+  }
+  return definition;
+}
+
+std::string path_of_experiment(const std::string& name) {
+  return fmt::format("/api/v1/experiments/{}", http::url_encode(name));
+}
+
+// What the server has done, in its first note.
+Result<std::string> done_by_server(Result<std::string> body) {
+  const auto table = body ? query::from_json(*body) : propagate(body);
+  if (!table) {
+    return propagate(table);
+  }
+  return printable(table->notes.empty() ? std::string() : table->notes.front());
+}
+
+}  // namespace
+
+bool is_experiment_file(const std::string& file_or_name) {
+  return file_or_name.ends_with(".toml") || file_or_name.find('/') != std::string::npos;
+}
+
+Status check_experiment_config(const config::ExperimentConfig& config) {
+  for (const auto* filters : {&config.control, &config.test, &config.both}) {
+    for (const std::string& filter : *filters) {
+      if (const auto parsed = query::Predicate::parse(filter); !parsed) {
+        return propagate(parsed, "the filter {}", filter);
+      }
+    }
+  }
+  for (const std::string* time : {&config.since, &config.until}) {
+    if (!time->empty() && !parse_time_ns(*time, wall_now_ns())) {
+      return with_hint(fail(ErrorCode::kInvalid, "\"{}\" is not a time", *time),
+                       "write a time such as 2026-11-24T12:00:00Z or 7d");
+    }
+  }
+  const auto ratio = query::parse_ratio(config.ratio);
+  return ratio ? query::check_more_is_better(*ratio) : propagate(ratio);
+}
+
+Result<ChosenExperiment> choose_experiment(const std::string& file_or_name, const AnswerSource& source) {
+  return is_experiment_file(file_or_name) ? experiment_from_file(file_or_name)
+                                          : experiment_from_server(file_or_name, source);
+}
+
+Result<ChosenExperiment> choose_begun_experiment(const std::string& file_or_name,
+                                                 const AnswerSource& source) {
+  auto chosen = choose_experiment(file_or_name, source);
+  const int64_t now_ns = wall_now_ns();
+  if (chosen && parse_time_ns(chosen->config.since, now_ns).value_or(INT64_MAX) > now_ns) {
+    return with_hint(
+        fail(ErrorCode::kInvalid, "experiment {} has not begun", printable(file_or_name)),
+        "enable the feature for the planned instances, then define the experiment with --since TIME");
+  }
+  return chosen;
+}
+
+Status define_on_server(const ExperimentDefineOptions& options) {
+  const std::string& name = options.file;
+  if (options.source.server.empty()) {
+    return with_hint(fail(ErrorCode::kInvalid, "experiment {} is a name, which a server keeps", name),
+                     "give --server ADDR, or a file to write, such as pages.toml or ./pages");
+  }
+  Status fits = store::check_experiment_name(name);
+  fits = fits ? check_experiment_config(options.config) : fits;
+  if (!fits) {
+    return fits;
+  }
+  const std::string body = query::definition_json(definition_of(options));
+  const auto done = done_by_server(change_server(options.source, "PUT", path_of_experiment(name), body));
+  if (!done) {
+    return propagate(done);
+  }
+  fmt::print("{}. Next: plimsoll experiment plan \"{}\" --server {}\n", *done, name, options.source.server);
+  return {};
+}
+
+Status run_experiment_list(const ExperimentListOptions& options) {
+  auto table = ask_table("experiments", {.source = options.source, .form = options.form, .parameters = {}});
+  if (table && options.form == query::TableForm::kText) {
+    // For programs.
+    const size_t place = query::column_of(*table, "definition");
+    const auto at = static_cast<std::ptrdiff_t>(place);
+    table->columns.erase(table->columns.begin() + at);
+    for (std::vector<query::Value>& row : table->rows) {
+      row.erase(row.begin() + at);
+    }
+  }
+  return print(std::move(table), options.form);
+}
+
+Status run_experiment_withdraw(const ExperimentWithdrawOptions& options) {
+  const auto done =
+      done_by_server(change_server(options.source, "DELETE", path_of_experiment(options.name), "{}"));
+  if (!done) {
+    return propagate(done);
+  }
+  fmt::print("{}\n", *done);
+  return {};
+}
+
+}  // namespace plimsoll::cli
