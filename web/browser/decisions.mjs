@@ -183,7 +183,7 @@ test("placement: more room on one platform is asked of the API, and stands in th
     );
   }));
 
-test("experiments: the first one is defined here, by keyboard, and is then in the list", () =>
+test("experiments: the first one is defined here, by keyboard, and is then in the list of all users", () =>
   within("?page=experiments", {}, async (page) => {
     await page.getByText("None yet.").waitFor();
     await page.getByRole("button", { name: "Show the plan" }).click();
@@ -196,10 +196,41 @@ test("experiments: the first one is defined here, by keyboard, and is then in th
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "huge pages" }).waitFor();
     for (const [name, value] of ARMS) assert.equal(parametersOf(page).get(name), value);
+    await page.getByRole("button", { name: "Define on the server" }).click();
+    await page.getByText("Defined on the server.").waitFor();
+    const { rows } = await api("experiments");
+    assert.deepEqual(
+      rows.map(({ experiment, state, control }) => [experiment, state, control]),
+      [["huge pages", "running", "label:pages=small"]],
+    );
     await page.getByRole("link", { name: "All experiments" }).click();
     await page.locator(".experiment-list a").filter({ hasText: "huge pages" }).click();
     await page.getByRole("heading", { name: "huge pages" }).waitFor();
     assert.equal(parametersOf(page).get("control"), "label:pages=small");
+    await page.getByText("Defined on the server.").waitFor();
+    await page.getByRole("link", { name: "All experiments" }).click();
+    await page.getByRole("button", { name: "Withdraw: huge pages" }).click();
+    assert.equal((await api("experiments")).rows.length, 1, "it asks first");
+    await page.getByRole("button", { name: "Withdraw for all users: huge pages" }).click();
+    await page.getByText("None yet.").waitFor();
+    assert.equal((await api("experiments")).rows.length, 0);
+  }));
+
+test("experiments: another definition of a running one is refused, with what can be done", () =>
+  within(experiment(), { expectErrors: true }, async (page) => {
+    await page.getByRole("button", { name: "Define on the server" }).click();
+    await page.getByText("Defined on the server.").waitFor();
+    await page.getByRole("button", { name: "Change", exact: true }).click();
+    await page.locator(".definition [name=test]").fill("label:pages=large");
+    await page.getByRole("button", { name: "Show the plan" }).click();
+    await page.getByText("The server has another definition of this name.").waitFor();
+    await page.getByRole("button", { name: "Change on the server" }).click();
+    await page.getByText("is running: its test cannot change").waitFor();
+    await page.goBack();
+    await page.getByRole("button", { name: "Withdraw: huge pages" }).click();
+    await page.getByRole("button", { name: "Withdraw for all users: huge pages" }).click();
+    await page.getByText("Not defined on the server").waitFor();
+    assert.equal((await api("experiments")).rows.length, 0);
   }));
 
 test("experiments: the plan has the API's numbers, and its point on the curve", () =>

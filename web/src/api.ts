@@ -87,10 +87,23 @@ async function errorOf(response: Response): Promise<ApiError> {
 
 export type Question = readonly (readonly [string, string])[];
 
-async function send(view: string, question: Question, signal?: AbortSignal): Promise<Response> {
+interface Change {
+  readonly method: "PUT" | "DELETE";
+  readonly body: string; // JSON
+}
+
+async function send(
+  view: string,
+  question: Question,
+  signal?: AbortSignal,
+  change?: Change,
+): Promise<Response> {
   const query = new URLSearchParams(question.map(([name, value]) => [name, value])).toString();
   const used = token.value;
-  const headers: Record<string, string> = used === "" ? {} : { Authorization: `Bearer ${used}` };
+  const headers: Record<string, string> = {
+    ...(used === "" ? {} : { Authorization: `Bearer ${used}` }),
+    ...(change === undefined ? {} : { "Content-Type": "application/json" }),
+  };
   let response: Response;
   try {
     response = await fetch(`api/v1/${view}${query === "" ? "" : `?${query}`}`, {
@@ -98,11 +111,16 @@ async function send(view: string, question: Question, signal?: AbortSignal): Pro
       credentials: "same-origin",
       redirect: "error",
       ...(signal === undefined ? {} : { signal }),
+      ...(change === undefined ? {} : change),
     });
   } catch (error) {
     if (signal?.aborted) throw error;
     isReached.value = false;
-    throw new ApiError(0, "The server does not answer.", "It is asked again every few seconds.", "");
+    const hint =
+      change === undefined
+        ? "It is asked again every few seconds."
+        : "Whether it was changed is not known: reload the page and look.";
+    throw new ApiError(0, "The server does not answer.", hint, "");
   }
   isReached.value = true;
   if (response.status === 401) {
@@ -121,6 +139,16 @@ async function send(view: string, question: Question, signal?: AbortSignal): Pro
 export async function ask<T = Table>(view: string, question: Question, signal?: AbortSignal): Promise<T> {
   const response = await send(view, question, signal);
   return (await response.json()) as T;
+}
+
+// Changes something on the server, which answers with a table. `path` is below api/v1/, and encoded.
+export async function changeOnServer(
+  method: Change["method"],
+  path: string,
+  body: unknown,
+): Promise<Table> {
+  const response = await send(path, [], undefined, { method, body: JSON.stringify(body) });
+  return (await response.json()) as Table;
 }
 
 // With the token, which a link would not have.

@@ -4,9 +4,11 @@ import { valueOf, valuesOf } from "./address.ts";
 import type { Row } from "./api.ts";
 import { timeOf } from "./times.ts";
 
-// Those that the server does not know: what people call it.
+// Those that the views of an experiment do not take: what people call it.
 export const NAME = "name";
 export const FEATURE = "feature";
+// Of the server's definition alone.
+const OWNER = "owner";
 
 // All parameters of the views of an experiment, each once: some are of one view alone, such as `history` of the plan.
 export function definedBy<P extends { readonly name: string }>(
@@ -166,31 +168,85 @@ const SENTENCES = {
   result: /^(better|worse|cannot tell): the metric changes by /,
 } as const;
 
-// Experiments that this browser has shown, the newest first.
-export interface Remembered {
-  name: string;
-  address: string;
+// An experiment that the server keeps: a row of the view `experiments`.
+export interface Kept {
+  readonly name: string;
+  readonly state: string; // planned, running, ended
+  readonly owner: string;
+  readonly parameters: Parameters; // of an address: with its name and feature
 }
 
-const MOST = 50;
-
-export function remember(known: readonly Remembered[], one: Remembered): Remembered[] {
-  return [one, ...known.filter(({ name }) => name !== one.name)].slice(0, MOST);
+function textsOf(value: unknown): string[] {
+  const all: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return all.filter((one): one is string => typeof one === "string" && one !== "");
 }
 
-export function parseRemembered(text: string): Remembered[] {
-  try {
-    const known: unknown = JSON.parse(text);
-    if (!Array.isArray(known)) return [];
-    return known.filter(
-      (one): one is Remembered =>
-        typeof one === "object" &&
-        one !== null &&
-        typeof (one as Remembered).name === "string" &&
-        typeof (one as Remembered).address === "string" &&
-        (one as Remembered).address.startsWith("?"),
-    );
-  } catch {
-    return [];
+export function keptOf(rows: readonly Row[]): Kept[] {
+  return rows.flatMap((row) => {
+    const name = String(row["experiment"] ?? "");
+    let read: unknown;
+    try {
+      read = JSON.parse(String(row["definition"] ?? ""));
+    } catch {
+      return [];
+    }
+    if (typeof read !== "object" || read === null) return [];
+    const given = Object.entries(read as Record<string, unknown>)
+      .filter(([key]) => key !== OWNER)
+      .map(([key, value]): [string, readonly string[]] => [key, textsOf(value)]);
+    return [
+      {
+        name,
+        state: String(row["state"] ?? ""),
+        owner: String(row["owner"] ?? ""),
+        parameters: { ...Object.fromEntries(given), [NAME]: [name] },
+      },
+    ];
+  });
+}
+
+// What the server keeps must not move with the clock.
+function fixedTime(text: string, now: number): string {
+  const at = timeOf(text, now);
+  if (at === undefined || at === timeOf(text, now - 3_600_000)) return text;
+  return new Date(Math.floor(at / 1000) * 1000).toISOString().replace(".000Z", "Z");
+}
+
+export type Definition = Readonly<Record<string, string | readonly string[]>>;
+
+// The definition that an address says, as PUT takes it: its feature, and the parameters of the experiment's views.
+export function definitionOf(
+  address: Address,
+  taken: readonly { readonly name: string; readonly repeatable: boolean }[],
+  now: number,
+): Definition {
+  const definition: Record<string, string | readonly string[]> = {};
+  const feature = valueOf(address, FEATURE);
+  if (feature !== "") definition[FEATURE] = feature;
+  for (const { name, repeatable } of taken) {
+    const values = valuesOf(address, name);
+    const [first] = values;
+    if (first === undefined) continue;
+    if (repeatable) definition[name] = values;
+    else definition[name] = name === "since" || name === "until" ? fixedTime(first, now) : first;
   }
+  return definition;
+}
+
+function written(parameters: Parameters): string {
+  const said = Object.entries(parameters).filter(([name, values]) => name !== NAME && values.length > 0);
+  return JSON.stringify(said.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+export function saysTheSame(kept: Kept, definition: Definition): boolean {
+  const given = Object.entries(definition).map(([name, value]): [string, readonly string[]] => [
+    name,
+    typeof value === "string" ? [value] : value,
+  ]);
+  return written(kept.parameters) === written(Object.fromEntries(given));
+}
+
+// Below api/v1/.
+export function pathOf(name: string): string {
+  return `experiments/${encodeURIComponent(name)}`;
 }

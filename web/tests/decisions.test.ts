@@ -4,12 +4,14 @@ import { parseAddress, formatAddress } from "../src/address.ts";
 import { comparedRows, jobsCompared, platformIn } from "../src/compared.ts";
 import {
   definedBy,
+  definitionOf,
   experimentFile,
+  keptOf,
   notesOf,
   parseExperimentFile,
-  parseRemembered,
+  pathOf,
   progressOf,
-  remember,
+  saysTheSame,
   stateOf,
 } from "../src/experiment.ts";
 import { assignmentsOf, flowsOf, pictureOf } from "../src/flows.ts";
@@ -222,16 +224,68 @@ test("a warning before an experiment's own sentence is no sentence, and is kept"
   }
 });
 
-test("experiments of this browser: the newest first, each once, and nothing that is no address of this page", () => {
-  const one = (name: string) => ({ name, address: "?page=experiments" });
-  assert.deepEqual(
-    remember([one("a"), one("b")], one("b")).map(({ name }) => name),
-    ["b", "a"],
-  );
-  assert.deepEqual(parseRemembered('[{"name":"a","address":"javascript:1"},{"name":"b","address":"?x"},3]'), [
-    { name: "b", address: "?x" },
-  ]);
-  assert.deepEqual(parseRemembered("{"), []);
+const KEPT = {
+  experiment: "huge pages",
+  state: "running",
+  owner: "ann",
+  definition: JSON.stringify({
+    control: ["revision=41", "job=web"],
+    feature: "transparent huge pages",
+    margin: "2%",
+    owner: "ann",
+    since: "2026-11-24T12:00:00Z",
+    test: ["revision=42"],
+  }),
+};
+const TAKEN = [
+  ["control", true],
+  ["test", true],
+  ["where", true],
+  ["since", false],
+  ["until", false],
+  ["margin", false],
+].map(([name, repeatable]) => ({ name: String(name), repeatable: repeatable === true }));
+
+test("an experiment of the server becomes an address, and again its definition", () => {
+  const [kept] = keptOf([KEPT]);
+  assert.deepEqual([kept!.name, kept!.state, kept!.owner], ["huge pages", "running", "ann"]);
+  const search = new URLSearchParams();
+  for (const [name, values] of Object.entries(kept!.parameters))
+    for (const value of values) search.append(name, value);
+  const at = parseAddress(`?page=experiments&${search}`);
+  const definition = definitionOf(at, TAKEN, Date.parse("2026-11-25T00:00:00Z"));
+  assert.deepEqual(definition, {
+    control: ["revision=41", "job=web"],
+    feature: "transparent huge pages",
+    margin: "2%",
+    since: "2026-11-24T12:00:00Z",
+    test: ["revision=42"],
+  });
+  assert.equal(saysTheSame(kept!, definition), true);
+  assert.equal(saysTheSame(kept!, { ...definition, margin: "3%" }), false);
+  assert.equal(saysTheSame(kept!, { ...definition, until: "2026-11-30T00:00:00Z" }), false);
+});
+
+test("what is no definition is left out of the list", () => {
+  for (const definition of ["", "{", "null", "3", '"a"'])
+    assert.deepEqual(keptOf([{ ...KEPT, definition }]), [], definition);
+  const [odd] = keptOf([{ ...KEPT, definition: '{"control": [1, "a=b", ""], "__proto__": "x", "test": {}}' }]);
+  assert.deepEqual(odd!.parameters["control"], ["a=b"]);
+  assert.deepEqual(odd!.parameters["test"], []);
+});
+
+test("a time that moves with the clock is fixed when an experiment is defined", () => {
+  const now = Date.parse("2026-11-24T12:00:00.750Z");
+  const at = (text: string) => definitionOf(parseAddress(`?${text}`), TAKEN, now);
+  assert.deepEqual(at("since=1h"), { since: "2026-11-24T11:00:00Z" });
+  assert.deepEqual(at("since=now"), { since: "2026-11-24T12:00:00Z" });
+  assert.deepEqual(at("until=2026-11-25T00:00:00%2B01:00"), { until: "2026-11-25T00:00:00+01:00" });
+  assert.deepEqual(at("since=soon"), { since: "soon" }, "the server says what is wrong with it");
+});
+
+test("the name of an experiment is one part of a path", () => {
+  assert.equal(pathOf("huge pages"), "experiments/huge%20pages");
+  assert.equal(pathOf("../top?x"), "experiments/..%2Ftop%3Fx");
 });
 
 test("times so much earlier", () => {

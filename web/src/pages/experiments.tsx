@@ -3,41 +3,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Question, ViewSpec } from "../api.ts";
 import { viewNamed } from "../api.ts";
 import type { Address } from "../address.ts";
-import { formatAddress, parseAddress, questionOf, valueOf, valuesOf, withParameters } from "../address.ts";
-import type { Remembered } from "../experiment.ts";
-import {
-  definedBy,
-  experimentFile,
-  FEATURE,
-  NAME,
-  parseExperimentFile,
-  parseRemembered,
-  remember,
-} from "../experiment.ts";
+import { formatAddress, questionOf, valueOf, valuesOf, withParameters } from "../address.ts";
+import { definedBy, experimentFile, FEATURE, NAME, parseExperimentFile } from "../experiment.ts";
 import { clipped } from "../format.ts";
 import type { Parameter } from "../share.ts";
 import { address, go, linkTo } from "../state.ts";
 import { save } from "../parts/copy_menu.tsx";
 import { ExperimentAnswer } from "./experiment_answer.tsx";
+import { KeptDefinition, KeptList } from "./kept_experiments.tsx";
 import "../styles/decisions.css";
-
-const KEY = "plimsoll.experiments";
-
-function known(): Remembered[] {
-  try {
-    return parseRemembered(localStorage.getItem(KEY) ?? "[]");
-  } catch {
-    return []; // the browser keeps nothing of this site
-  }
-}
-
-function keep(list: readonly Remembered[]): void {
-  try {
-    localStorage.setItem(KEY, JSON.stringify(list));
-  } catch {
-    // The link is the experiment; the list is for comfort.
-  }
-}
 
 function isDefined(): boolean {
   return valuesOf(address.value, "control").length > 0 && valuesOf(address.value, "test").length > 0;
@@ -60,7 +34,6 @@ function nameOf(of: Address): string {
 const EMPTY = { page: "experiments", sort: "", find: "", zoom: "" } as const;
 
 function List({ view }: { view: ViewSpec }) {
-  const [list, setList] = useState(known);
   const [wrong, setWrong] = useState("");
   const file = useRef<HTMLInputElement>(null);
   const open = (text: string): void => {
@@ -74,13 +47,13 @@ function List({ view }: { view: ViewSpec }) {
       <h1>Experiments</h1>
       <p class="hint wide-hint">
         Is a feature worth it? Some instances get it, others do not, both are measured at the same time, and
-        the result is one number for the fleet. An experiment is its definition: a link, or a file kept with
-        the feature's source.
+        the result is one number for the fleet. An experiment is its definition: on the server for all its
+        users, in a link, or in a file kept with the feature's source.
       </p>
       <div class="halves experiments">
         <section class="panel" aria-labelledby="list">
           <div class="panel-heading">
-            <h2 id="list">Opened in this browser</h2>
+            <h2 id="list">Defined on the server</h2>
             <button type="button" onClick={() => file.current?.click()}>
               Open a file
             </button>
@@ -102,32 +75,7 @@ function List({ view }: { view: ViewSpec }) {
               {wrong}
             </p>
           )}
-          {list.length === 0 ? (
-            <p class="hint">
-              None yet. Open a file of <code>plimsoll experiment define</code>, follow a link that was
-              sent to you, or define one here.
-            </p>
-          ) : (
-            <ul class="experiment-list">
-              {list.map(({ name, address: link }) => (
-                <li key={name}>
-                  <a {...linkTo(parseAddress(link))}>{clipped(name, 120)}</a>
-                  <button
-                    type="button"
-                    class="quiet"
-                    aria-label={`Remove ${clipped(name, 60)} from the list`}
-                    onClick={() => {
-                      const rest = known().filter((one) => one.name !== name);
-                      keep(rest);
-                      setList(rest);
-                    }}
-                  >
-                    {"\u00d7"}
-                  </button>
-                </li>
-              ))}
-            </ul>
-          )}
+          <KeptList />
         </section>
         <section class="panel" aria-labelledby="define">
           <h2 id="define">Define one</h2>
@@ -237,10 +185,7 @@ function One({ view }: { view: ViewSpec }) {
   const name = nameOf(address.value);
   const [isEdited, setEdited] = useState(false);
   const link = formatAddress(address.value);
-  useEffect(() => {
-    keep(remember(known(), { name, address: link }));
-    setEdited(false);
-  }, [link]);
+  useEffect(() => setEdited(false), [link]);
   const feature = valueOf(address.value, FEATURE);
   return (
     <>
@@ -270,6 +215,7 @@ function One({ view }: { view: ViewSpec }) {
         </div>
       </header>
       <Arms />
+      <KeptDefinition key={`kept ${link}`} taken={definedBy([view, viewNamed("experiment/plan")])} />
       {isEdited ? (
         <section class="panel" aria-label="Definition">
           <Definition view={view} />
