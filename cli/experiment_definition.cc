@@ -201,6 +201,9 @@ Status define_on_server(const ExperimentDefineOptions& options) {
     return with_hint(fail(ErrorCode::kInvalid, "experiment {} is a name, which a server keeps", name),
                      "give --server ADDR, or a file to write, such as pages.toml or ./pages");
   }
+  if (!options.config.name.empty()) {
+    return fail(ErrorCode::kInvalid, "--name is for a file, and {} is the name on the server", name);
+  }
   Status fits = store::check_experiment_name(name);
   fits = fits ? check_experiment_config(options.config) : fits;
   if (!fits) {
@@ -216,6 +219,9 @@ Status define_on_server(const ExperimentDefineOptions& options) {
 }
 
 Status run_experiment_list(const ExperimentListOptions& options) {
+  if (!is_named(options.source)) {
+    return fail(ErrorCode::kInvalid, "experiment list requires --server ADDR or --data DIR");
+  }
   auto table = ask_table("experiments", {.source = options.source, .form = options.form, .parameters = {}});
   if (table && options.form == query::TableForm::kText) {
     // For programs.

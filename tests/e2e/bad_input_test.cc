@@ -240,6 +240,7 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
            "must be all, clouddiag, clouddiag-paper, pca"},
           {{"experiment"}, "missing command: define, list, withdraw, plan"},
           {{"experiment", "define"}, "experiment is required"},
+          {{"experiment", "list"}, "experiment list requires --server ADDR or --data DIR"},
           {{"experiment", "withdraw"}, "name is required"},
           {{"experiment", "plan", "pages"}, "experiment pages is a name, which a server keeps"},
           {{"experiment", "withdraw", "pages", "--data", data}, "requires its address"},
