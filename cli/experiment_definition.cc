@@ -146,7 +146,7 @@ std::string path_of_experiment(const std::string& name) {
 }
 
 // What the server has done, in its first note.
-Result<std::string> done_by_server(Result<std::string> body) {
+Result<std::string> done_by_server(const Result<std::string>& body) {
   const auto table = body ? query::from_json(*body) : propagate(body);
   if (!table) {
     return propagate(table);
