@@ -1,0 +1,104 @@
+#include "symbolizer/repository/binary_facts.h"
+
+#include <elf.h>
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/checksum.h"
+#include "elf/build_id.h"
+#include "elf/elf_file.h"
+
+namespace plimsoll::symbolizer {
+namespace {
+
+constexpr size_t kHashedEndBytes = 4096;
+constexpr size_t kHtlHashBytes = 16;
+
+bool has_section(const elf::ElfFile& file, std::string_view name) {
+  return !file.section_bytes(name).empty();
+}
+
+bool has_functions(const elf::ElfFile& file, uint32_t section_type) {
+  bool has_any = false;
+  file.for_each_symbol(section_type, [&has_any](const elf::Symbol& symbol) {
+    has_any = has_any || symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC;
+  });
+  return has_any;
+}
+
+store::SymbolQuality quality_of(const elf::ElfFile& file) {
+  if (has_section(file, ".debug_info") || has_section(file, ".zdebug_info")) {
+    return store::SymbolQuality::kFull;
+  }
+  // Go programs keep functions and lines for stack traces.
+  if (has_section(file, ".debug_line") || has_section(file, ".zdebug_line") ||
+      has_section(file, ".gopclntab")) {
+    return store::SymbolQuality::kLines;
+  }
+  if (has_functions(file, SHT_SYMTAB) || has_section(file, ".gnu_debugdata")) {
+    return store::SymbolQuality::kSymtab;
+  }
+  return has_functions(file, SHT_DYNSYM) ? store::SymbolQuality::kDynsym : store::SymbolQuality::kNone;
+}
+
+// Code that was left out is the sign of a debug file; a supplementary file of dwz has no code at all.
+BinaryKind kind_of(const elf::ElfFile& file) {
+  bool has_code = file.sections().empty();
+  for (const elf::Section& section : file.sections()) {
+    if ((section.flags & SHF_EXECINSTR) != 0) {
+      if (section.type == SHT_NOBITS) {
+        return BinaryKind::kDebug;
+      }
+      has_code = true;
+    }
+  }
+  const bool has_dwarf = has_section(file, ".debug_info") || has_section(file, ".zdebug_info");
+  return !has_code && has_dwarf ? BinaryKind::kDebug : BinaryKind::kExecutable;
+}
+
+}  // namespace
+
+std::string_view name_of(BinaryKind kind) {
+  return kind == BinaryKind::kExecutable ? "executable" : "debug";
+}
+
+std::string htl_hash(Bytes image) {
+  const size_t end_bytes = std::min(image.size(), kHashedEndBytes);
+  std::string hashed(as_text(image.first(end_bytes)));
+  hashed += as_text(image.last(end_bytes));
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    hashed += static_cast<char>((uint64_t{image.size()} >> static_cast<unsigned>(shift)) & 0xffU);
+  }
+  std::array<char, 32> digest{};
+  if (::gnutls_hash_fast(GNUTLS_DIG_SHA256, hashed.data(), hashed.size(), digest.data()) != 0) {
+    return {};
+  }
+  return {digest.data(), kHtlHashBytes};
+}
+
+Result<BinaryFacts> examine_binary(Bytes image, std::string_view name) {
+  const auto file = elf::ElfFile::parse(image);
+  if (!file) {
+    return propagate(file, "reading {}", name);
+  }
+  const std::string_view build_id = elf::build_id_or_none(file->build_id());
+  if (build_id.empty()) {
+    return with_hint(fail(ErrorCode::kUnsupported, "{} has no build ID", name),
+                     "link it with -Wl,--build-id (Go: -ldflags=-B=gobuildid)");
+  }
+  if (build_id.size() < kMinBuildIdBytes || build_id.size() > kMaxBuildIdBytes) {
+    return fail(ErrorCode::kUnsupported, "{} has a build ID of {} bytes; {} to {} are supported", name,
+                build_id.size(), kMinBuildIdBytes, kMaxBuildIdBytes);
+  }
+  return BinaryFacts{.build_id = std::string(build_id),
+                     .kind = kind_of(*file),
+                     .quality = quality_of(*file),
+                     .size_bytes = image.size(),
+                     .content_hash = content_hash(image),
+                     .htl_hash = htl_hash(image)};
+}
+
+}  // namespace plimsoll::symbolizer

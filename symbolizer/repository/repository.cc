@@ -1,0 +1,355 @@
+#include "symbolizer/repository/repository.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/hex.h"
+#include "base/log.h"
+#include "base/printable.h"
+#include "base/time.h"
+#include "elf/build_id.h"
+#include "symbolizer/repository/repository_files.h"
+
+namespace plimsoll::symbolizer {
+namespace {
+
+constexpr std::array kKinds{BinaryKind::kExecutable, BinaryKind::kDebug};
+
+std::string folder_of_entry(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+// Private, as all of the data directory.
+Status make_private_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return fail_errno(errno, "creating {}", path);
+  }
+  return {};
+}
+
+Status remove_file(const std::string& path, const FileCalls& calls) {
+  return calls.unlink(path.c_str()) == 0 || errno == ENOENT ? Status()
+                                                            : fail_errno(errno, "removing {}", path);
+}
+
+KeptFile kept_file(const BinaryFacts& facts, int64_t modified_ns, int64_t added_ns, std::string source) {
+  return {.kind = facts.kind,
+          .quality = facts.quality,
+          .size_bytes = facts.size_bytes,
+          .content_hash = facts.content_hash,
+          .htl_hash = facts.htl_hash,
+          .modified_ns = modified_ns,
+          .added_ns = added_ns,
+          .source = std::move(source)};
+}
+
+bool is_same_state(const struct stat& info, const KeptFile& file) {
+  return static_cast<uint64_t>(info.st_size) == file.size_bytes &&
+         info.st_mtim.tv_sec * kNsPerSecond + info.st_mtim.tv_nsec == file.modified_ns;
+}
+
+std::unexpected<Error> conflict(const BinaryFacts& facts, const KeptFile& kept) {
+  return with_hint(fail(ErrorCode::kConflict,
+                        "the {} file of build ID {} is kept with other bytes and as many symbols ({}; hash "
+                        "{}, this one {})",
+                        name_of(facts.kind), to_hex(facts.build_id), store::name_of(facts.quality),
+                        to_hex(kept.content_hash), to_hex(facts.content_hash)),
+                   "two builds have one build ID: check how it is made; the file that came first is kept");
+}
+
+}  // namespace
+
+std::string_view name_of(AddOutcome outcome) {
+  switch (outcome) {
+    case AddOutcome::kAdded:
+      return "added";
+    case AddOutcome::kReplaced:
+      return "replaced";
+    case AddOutcome::kKnown:
+      return "known";
+    case AddOutcome::kWorse:
+      return "worse";
+  }
+  return "";
+}
+
+Result<std::unique_ptr<BinaryRepository>> BinaryRepository::open(const std::string& data_dir,
+                                                                 const RepositoryLimits& limits,
+                                                                 const FileCalls& calls) {
+  std::unique_ptr<BinaryRepository> repository(new BinaryRepository(data_dir, limits, calls));
+  Status done = repository->make_folders();
+  done = done ? repository->remove_leftovers() : done;
+  done = done ? repository->recover() : done;
+  if (!done) {
+    return propagate(done, "opening the repository of binaries of {}", data_dir);
+  }
+  return repository;
+}
+
+Status BinaryRepository::make_folders() const {
+  const std::string root = repository_path(data_dir_);
+  for (const std::string& folder : {root, root + "/.build-id", incoming_path(data_dir_)}) {
+    if (const Status made = make_private_folder(folder); !made) {
+      return made;
+    }
+  }
+  const Status synced = sync_folder(data_dir_, calls_);
+  return synced ? sync_folder(root, calls_) : synced;
+}
+
+Status BinaryRepository::make_folder_of(std::string_view build_id) const {
+  const std::string folder = folder_of_entry(record_path(data_dir_, build_id));
+  const Status made = make_private_folder(folder);
+  return made ? sync_folder(folder_of_entry(folder), calls_) : made;
+}
+
+Status BinaryRepository::remove_leftovers() const {
+  std::vector<std::string> paths;
+  const Status listed = for_each_file(data_dir_, [&paths](const std::string& path) {
+    if (path.ends_with(".tmp")) {
+      paths.push_back(path);
+    }
+  });
+  if (!listed) {
+    return listed;
+  }
+  std::error_code error;
+  std::filesystem::directory_iterator incoming(incoming_path(data_dir_), error);
+  for (; !error && incoming != std::filesystem::directory_iterator(); incoming.increment(error)) {
+    paths.push_back(incoming->path().string());
+  }
+  for (const std::string& path : paths) {
+    if (const Status removed = remove_file(path, calls_); !removed) {
+      return removed;
+    }
+  }
+  return error ? fail_errno(error.value(), "listing {}", incoming_path(data_dir_)) : Status();
+}
+
+Status BinaryRepository::recover() {
+  std::set<std::string> build_ids;
+  const Status listed = for_each_file(data_dir_, [&build_ids](const std::string& path) {
+    for (const std::string_view ending : {".record", ".debug", ""}) {
+      if (const auto build_id = build_id_of_path(path, ending)) {
+        build_ids.insert(*build_id);
+      }
+    }
+  });
+  if (!listed) {
+    return listed;
+  }
+  for (const std::string& build_id : build_ids) {
+    if (const Status recovered = recover_build(build_id); !recovered) {
+      return recovered;
+    }
+  }
+  return {};
+}
+
+// The files are the truth: a record that does not fit them was written before a crash, or is damaged.
+Status BinaryRepository::recover_build(const std::string& build_id) {
+  auto read = read_record(data_dir_, build_id);
+  if (!read) {
+    log_warning("{}: it is made again", read.error().text());
+  }
+  const bool had_record = read && *read;
+  BinaryRecord record = had_record ? std::move(**read) : BinaryRecord{.build_id = build_id};
+  bool is_changed = !had_record;
+  for (const BinaryKind kind : kKinds) {
+    struct stat info{};
+    const KeptFile* const noted = record.file(kind);
+    if (::stat(kept_path(data_dir_, build_id, kind).c_str(), &info) != 0) {
+      is_changed = is_changed || noted != nullptr;
+      std::erase_if(record.files, [kind](const KeptFile& file) { return file.kind == kind; });
+    } else if (noted == nullptr || !is_same_state(info, *noted)) {
+      is_changed = true;
+      std::erase_if(record.files, [kind](const KeptFile& file) { return file.kind == kind; });
+      if (auto file = read_kept(build_id, kind)) {
+        record.set(std::move(*file));
+      }
+    }
+  }
+  if (record.files.empty()) {
+    return remove_build(record);
+  }
+  if (is_changed) {
+    return keep_record(std::move(record));
+  }
+  const std::lock_guard lock(mutex_);
+  bytes_ += record.size_bytes();
+  for (const KeptFile& file : record.files) {
+    by_htl_hash_[file.htl_hash] = build_id;
+  }
+  records_.insert_or_assign(build_id, std::move(record));
+  return {};
+}
+
+// Nothing where it is not what its name says: it is removed then.
+std::optional<KeptFile> BinaryRepository::read_kept(const std::string& build_id, BinaryKind kind) const {
+  const std::string path = kept_path(data_dir_, build_id, kind);
+  struct stat info{};
+  const auto map = MappedFile::open(path, limits_.max_file_bytes);
+  const auto facts = map ? examine_binary(map->bytes(), path) : Result<BinaryFacts>(propagate(map));
+  if (facts && facts->build_id == build_id && facts->kind == kind && ::stat(path.c_str(), &info) == 0) {
+    return kept_file(*facts, info.st_mtim.tv_sec * kNsPerSecond + info.st_mtim.tv_nsec, wall_now_ns(),
+                     "found at the start of the server");
+  }
+  log_warning("removing {}: {}", path,
+              facts ? "it is a file of another build or kind" : facts.error().text().c_str());
+  if (const Status removed = remove_file(path, calls_); !removed) {
+    log_warning("{}", removed.error().text());
+  }
+  return std::nullopt;
+}
+
+Result<StagedBinary> BinaryRepository::stage() const {
+  return StagedBinary::create(incoming_path(data_dir_), limits_.max_file_bytes, calls_);
+}
+
+Result<AddedBinary> BinaryRepository::add(StagedBinary staged, const BinaryOrigin& origin) {
+  const auto map = staged.map();
+  const auto facts = map ? examine_binary(map->bytes(), "the file") : Result<BinaryFacts>(propagate(map));
+  if (!facts) {
+    return propagate(facts);
+  }
+  if (!origin.build_id.empty() && origin.build_id != facts->build_id) {
+    return fail(ErrorCode::kConflict, "the file has the build ID {}, not {}", to_hex(facts->build_id),
+                to_hex(origin.build_id));
+  }
+  const std::lock_guard one(adding_);
+  BinaryRecord record = find(facts->build_id).value_or(BinaryRecord{.build_id = facts->build_id});
+  for (const auto& [key, text] : origin.labels) {
+    if (const Status added = add_label(record.labels, key, text); !added) {
+      return propagate(added);
+    }
+  }
+  const KeptFile* const kept = record.file(facts->kind);
+  if (kept == nullptr || kept->quality < facts->quality) {
+    return place(std::move(staged), *facts, std::move(record), origin);
+  }
+  if (kept->quality == facts->quality && kept->content_hash != facts->content_hash) {
+    return conflict(*facts, *kept);
+  }
+  AddedBinary added{.outcome = kept->quality == facts->quality ? AddOutcome::kKnown : AddOutcome::kWorse,
+                    .build_id = facts->build_id,
+                    .file = *kept};
+  const Status noted = origin.labels.empty() ? Status() : keep_record(std::move(record));
+  return noted ? Result<AddedBinary>(std::move(added)) : propagate(noted);
+}
+
+// The record comes last: where it is not written, the next start makes it of the file.
+Result<AddedBinary> BinaryRepository::place(StagedBinary staged, const BinaryFacts& facts,
+                                            BinaryRecord record, const BinaryOrigin& origin) {
+  const KeptFile* const replaced = record.file(facts.kind);
+  const uint64_t replaced_bytes = replaced == nullptr ? 0 : replaced->size_bytes;
+  if (bytes() - replaced_bytes + facts.size_bytes > limits_.max_bytes) {
+    return with_hint(fail(ErrorCode::kUnavailable, "the repository of binaries is full: {} of {} bytes",
+                          bytes(), limits_.max_bytes),
+                     "raise binaries.max_bytes, or lower binaries.max_age, of the server's configuration");
+  }
+  AddedBinary added{.outcome = replaced == nullptr ? AddOutcome::kAdded : AddOutcome::kReplaced,
+                    .build_id = facts.build_id};
+  const auto modified_ns = staged.modified_ns();
+  if (!modified_ns) {
+    return propagate(modified_ns);
+  }
+  added.file = kept_file(facts, *modified_ns, origin.now_ns,
+                         printable(std::string_view(origin.source).substr(0, kMaxSourceBytes)));
+  record.set(added.file);
+  Status done = make_folder_of(facts.build_id);
+  done = done ? staged.move_to(kept_path(data_dir_, facts.build_id, facts.kind)) : done;
+  done = done ? keep_record(std::move(record)) : done;
+  return done ? Result<AddedBinary>(std::move(added)) : propagate(done);
+}
+
+Status BinaryRepository::keep_record(BinaryRecord record) {
+  const Status written =
+      write_file_durably(record_path(data_dir_, record.build_id), as_bytes(encode_record(record)), calls_);
+  if (!written) {
+    return written;
+  }
+  const std::lock_guard lock(mutex_);
+  const auto before = records_.find(record.build_id);
+  bytes_ -= before == records_.end() ? 0 : before->second.size_bytes();
+  bytes_ += record.size_bytes();
+  for (const KeptFile& file : record.files) {
+    by_htl_hash_[file.htl_hash] = record.build_id;
+  }
+  std::string build_id = record.build_id;
+  records_.insert_or_assign(std::move(build_id), std::move(record));
+  return {};
+}
+
+// The record goes last: a file without one would be noted again.
+Status BinaryRepository::remove_build(const BinaryRecord& record) {
+  for (const BinaryKind kind : kKinds) {
+    if (const Status removed = remove_file(kept_path(data_dir_, record.build_id, kind), calls_); !removed) {
+      return removed;
+    }
+  }
+  if (const Status removed = remove_file(record_path(data_dir_, record.build_id), calls_); !removed) {
+    return removed;
+  }
+  const std::lock_guard lock(mutex_);
+  const auto known = records_.find(record.build_id);
+  if (known != records_.end()) {
+    bytes_ -= known->second.size_bytes();
+    std::erase_if(by_htl_hash_, [&](const auto& entry) { return entry.second == record.build_id; });
+    records_.erase(known);
+  }
+  return {};
+}
+
+std::optional<BinaryRecord> BinaryRepository::find(std::string_view build_id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(build_id);
+  return found == records_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string BinaryRepository::build_id_of(std::string_view htl_hash) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_htl_hash_.find(htl_hash);
+  return found == by_htl_hash_.end() ? std::string() : found->second;
+}
+
+uint64_t BinaryRepository::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+bool BinaryRepository::is_used(std::string_view build_id, const std::set<std::string>& used) {
+  return used.contains(std::string(build_id)) ||
+         used.contains(std::string(build_id.substr(0, elf::kCutBuildIdBytes)));
+}
+
+Result<TrimReport> BinaryRepository::trim(const std::set<std::string>& used, int64_t now_ns) {
+  const std::lock_guard one(adding_);
+  std::vector<BinaryRecord> unused;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [build_id, record] : records_) {
+      if (!is_used(build_id, used)) {
+        unused.push_back(record);
+      }
+    }
+  }
+  std::ranges::sort(unused, {}, &BinaryRecord::added_ns);
+  TrimReport report;
+  for (const BinaryRecord& record : unused) {
+    if (record.added_ns() >= now_ns - limits_.max_age_ns && bytes() <= limits_.max_bytes / 10 * 9) {
+      break;
+    }
+    if (const Status removed = remove_build(record); !removed) {
+      return propagate(removed);
+    }
+    ++report.builds;
+    report.bytes += record.size_bytes();
+  }
+  return report;
+}
+
+}  // namespace plimsoll::symbolizer

@@ -1,0 +1,118 @@
+// The repository of binaries of a data directory: executables and debug files by build ID, wherever they came from.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/durable_file.h"
+#include "base/result.h"
+#include "symbolizer/repository/binary_record.h"
+#include "symbolizer/repository/staged_binary.h"
+
+namespace plimsoll::symbolizer {
+
+struct RepositoryLimits {
+  uint64_t max_bytes = uint64_t{20} << 30;      // of all files
+  uint64_t max_file_bytes = uint64_t{4} << 30;  // of one
+  int64_t max_age_ns = 90LL * 86'400 * 1'000'000'000;
+};
+
+struct BinaryOrigin {
+  std::string source = {};  // KeptFile::source
+  BinaryLabels labels = {};
+  int64_t now_ns = 0;  // wall clock
+  // Where the caller says which build it is; another one in the file is kConflict. Empty: whatever the file says.
+  std::string build_id = {};
+};
+
+// Of a file that was added.
+enum class AddOutcome : uint8_t {
+  kAdded,     // the first of its kind
+  kReplaced,  // it is better than the one that was there
+  kKnown,     // the same file is kept already
+  kWorse,     // the one that is kept has better symbols, and stays
+};
+// "added", "replaced", "known", "worse".
+std::string_view name_of(AddOutcome outcome);
+
+struct AddedBinary {
+  AddOutcome outcome = AddOutcome::kAdded;
+  std::string build_id = {};
+  KeptFile file = {};  // the one that is kept now
+
+  // Whether there may be names now that there were not before.
+  bool is_new() const { return outcome == AddOutcome::kAdded || outcome == AddOutcome::kReplaced; }
+};
+
+struct TrimReport {
+  uint64_t builds = 0;
+  uint64_t bytes = 0;
+};
+
+// For the process that holds the lock of the data directory. Any thread.
+class BinaryRepository {
+ public:
+  // Creates the folders where they are missing, removes what a crash left half written, and notes files that came just before a crash: all
+  // of those are read. Borrows `calls`.
+  static Result<std::unique_ptr<BinaryRepository>> open(const std::string& data_dir,
+                                                        const RepositoryLimits& limits,
+                                                        const FileCalls& calls = FileCalls::system());
+
+  BinaryRepository(const BinaryRepository&) = delete;
+  BinaryRepository& operator=(const BinaryRepository&) = delete;
+  ~BinaryRepository() = default;
+
+  // For a file that arrives. kUnavailable where there is no room for it.
+  Result<StagedBinary> stage() const;
+
+  // Keeps a file by the build ID that it has inside: durable when this returns, and seen either whole or not at all. A file with fewer symbols
+  // never replaces one with more. kConflict where the same build has other bytes with as many symbols: what is there stays.
+  Result<AddedBinary> add(StagedBinary staged, const BinaryOrigin& origin);
+
+  std::optional<BinaryRecord> find(std::string_view build_id) const;
+  // By htl_hash() of one of its files; empty where there is none.
+  std::string build_id_of(std::string_view htl_hash) const;
+
+  // Removes builds that are not among `used`: those that came longer ago than the limit, then the oldest, until the others fit. `used` has
+  // build IDs as rows have them, which perf may have cut (elf::is_build).
+  Result<TrimReport> trim(const std::set<std::string>& used, int64_t now_ns);
+
+  uint64_t bytes() const;
+  const std::string& data_dir() const { return data_dir_; }
+
+ private:
+  using Records = std::map<std::string, BinaryRecord, std::less<>>;
+
+  BinaryRepository(std::string data_dir, const RepositoryLimits& limits, const FileCalls& calls)
+      : data_dir_(std::move(data_dir)), limits_(limits), calls_(calls) {}
+  Status make_folders() const;
+  Status remove_leftovers() const;
+  Status recover();
+  Status recover_build(const std::string& build_id);
+  std::optional<KeptFile> read_kept(const std::string& build_id, BinaryKind kind) const;
+  Status keep_record(BinaryRecord record);
+  Status remove_build(const BinaryRecord& record);
+  Result<AddedBinary> place(StagedBinary staged, const BinaryFacts& facts, BinaryRecord record,
+                            const BinaryOrigin& origin);
+  Status make_folder_of(std::string_view build_id) const;
+  static bool is_used(std::string_view build_id, const std::set<std::string>& used);
+
+  const std::string data_dir_;
+  const RepositoryLimits limits_;
+  const FileCalls& calls_;
+  std::mutex adding_;  // held by a thread that changes files
+  mutable std::mutex mutex_;
+  // Guarded by mutex_; changed only with adding_ held too.
+  Records records_;
+  std::map<std::string, std::string, std::less<>> by_htl_hash_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace plimsoll::symbolizer

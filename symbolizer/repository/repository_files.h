@@ -1,0 +1,43 @@
+// Where the repository of binaries keeps what, for those who read it beside the process that writes it.
+//
+//   DATA/binaries/.build-id/aa/REST          executable (or shared library) of build ID aaREST
+//   DATA/binaries/.build-id/aa/REST.debug    its separate debug file
+//   DATA/binaries/.build-id/aa/REST.record   which files there are, and where they came from (binary_record.h)
+//   DATA/binaries/incoming/NAME.tmp          files that are arriving
+//
+// gdb and the search for symbols (symbolizer/search) know such a folder as one of debug files.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "symbolizer/repository/binary_record.h"
+
+namespace plimsoll::symbolizer {
+
+std::string repository_path(std::string_view data_dir);
+std::string incoming_path(std::string_view data_dir);
+// Whether it is there or not. Build IDs have at least kMinBuildIdBytes.
+std::string kept_path(std::string_view data_dir, std::string_view build_id, BinaryKind kind);
+std::string record_path(std::string_view data_dir, std::string_view build_id);
+
+// Adds the repository to the folders in which debug files are looked for, before all others.
+std::vector<std::string> with_repository(std::vector<std::string> debug_folders, std::string_view data_dir);
+
+// Nothing where there is none of that build.
+Result<std::optional<BinaryRecord>> read_record(std::string_view data_dir, std::string_view build_id);
+
+// All that can be read, by build ID. Files may come and go meanwhile.
+Result<std::vector<BinaryRecord>> read_records(std::string_view data_dir);
+
+// Calls `visit` with each file below .build-id.
+Status for_each_file(std::string_view data_dir, const std::function<void(const std::string& path)>& visit);
+
+// The build ID that a file below .build-id is of, by its path and this ending; nothing where it has another name.
+std::optional<std::string> build_id_of_path(std::string_view path, std::string_view ending);
+
+}  // namespace plimsoll::symbolizer
