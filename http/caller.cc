@@ -12,6 +12,8 @@ std::string_view name_of(Role role) {
       return "enrol";
     case Role::kFdo:
       return "fdo";
+    case Role::kBinaries:
+      return "binaries";
     case Role::kAdmin:
       return "admin";
     case Role::kMachine:
@@ -40,6 +42,8 @@ bool permits(Role role, Right right) {
       return role == Role::kUpload || role == Role::kMachine || role == Role::kAdmin;
     case Right::kPullProfile:
       return role == Role::kFdo || role == Role::kAdmin;
+    case Right::kAddBinary:
+      return role == Role::kBinaries || role == Role::kAdmin;
     case Right::kNone:
       break;
   }

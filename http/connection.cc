@@ -1,5 +1,6 @@
 #include "http/connection.h"
 
+#include <fcntl.h>
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
@@ -82,6 +83,27 @@ void free_body(void* body) {
   delete static_cast<std::string*>(body);
 }
 
+MHD_Response* reply_of_body(std::string text) {
+  auto* const body = new std::string(std::move(text));  // free_body() deletes it
+  MHD_Response* const reply =
+      MHD_create_response_from_buffer_with_free_callback_cls(body->size(), body->data(), &free_body, body);
+  if (reply == nullptr) {
+    free_body(body);
+  }
+  return reply;
+}
+
+// The reply closes its descriptor.
+MHD_Response* reply_of_file(const FilePart& part) {
+  UniqueFd fd(::fcntl(part.fd->get(), F_DUPFD_CLOEXEC, 0));
+  MHD_Response* const reply =
+      fd.valid() ? MHD_create_response_from_fd_at_offset64(part.bytes, fd.get(), part.offset) : nullptr;
+  if (reply != nullptr) {
+    fd.release();
+  }
+  return reply;
+}
+
 void add_header(MHD_Response* reply, const std::string& name, const std::string& value) {
   if (MHD_add_response_header(reply, name.c_str(), value.c_str()) != MHD_YES) {
     log_error("leaving out response header {}: not a header", name);
@@ -118,11 +140,10 @@ Request read_head(MHD_Connection* connection, const char* url, const char* metho
 }
 
 bool send_response(MHD_Connection* connection, Response response, bool closes) {
-  auto* const body = new std::string(std::move(response.body));  // free_body() deletes it
-  MHD_Response* const reply =
-      MHD_create_response_from_buffer_with_free_callback_cls(body->size(), body->data(), &free_body, body);
+  MHD_Response* const reply = response.file && response.file->bytes > 0
+                                  ? reply_of_file(*response.file)
+                                  : reply_of_body(std::move(response.body));
   if (reply == nullptr) {
-    free_body(body);
     return false;
   }
   if (!response.content_type.empty()) {

@@ -102,6 +102,7 @@ struct Listener::Server {
   MHD_Result begin(MHD_Connection* connection, const char* version, Exchange& exchange);
   std::optional<Refusal> refusal_of(Exchange& exchange);
   MHD_Result take_body(Exchange& exchange, std::string_view data);
+  static std::optional<Response> sink_piece(Exchange& exchange, std::string_view data);
   bool reserve_body(Exchange& exchange, size_t bytes);
   void drop_body(Exchange& exchange);
   MHD_Result finish(MHD_Connection* connection, Exchange& exchange);
@@ -222,7 +223,7 @@ std::optional<Refusal> Listener::Server::refusal_of(Exchange& exchange) {
   if (declared_bytes > exchange.route->max_body_bytes) {
     return Refusal{too_large(exchange), true};
   }
-  if (!budget.has_room(declared_bytes)) {
+  if (!exchange.route->begin_body && !budget.has_room(declared_bytes)) {
     return Refusal{busy(), true};
   }
   if (exchange.route->is_question && gives_up_questions) {
@@ -245,7 +246,8 @@ MHD_Result Listener::Server::answer(MHD_Connection* connection, Exchange& exchan
     options.access_control->answered(exchange.request, exchange.route, response.status);
   }
   ++answers[std::clamp(response.status / 100, 1U, 5U) - 1];
-  enter(connection, ConnectionWatch::State::kReply, response.body.size());
+  enter(connection, ConnectionWatch::State::kReply,
+        response.file ? response.file->bytes : uint64_t{response.body.size()});
   return send_response(connection, std::move(response), closes) ? MHD_YES : MHD_NO;
 }
 
@@ -281,12 +283,37 @@ bool Listener::Server::reserve_body(Exchange& exchange, size_t bytes) {
 
 void Listener::Server::drop_body(Exchange& exchange) {
   exchange.request.body = std::string();
+  exchange.request.sink.reset();
   budget.give_back(std::exchange(exchange.charged_bytes, 0));
+}
+
+// Why the body is refused; nothing: the piece was taken.
+std::optional<Response> Listener::Server::sink_piece(Exchange& exchange, std::string_view data) {
+  Request& request = exchange.request;
+  if (data.size() > exchange.route->max_body_bytes - exchange.sunk_bytes) {
+    return too_large(exchange);
+  }
+  if (!request.sink) {
+    auto begun = exchange.route->begin_body(request);
+    if (!begun) {
+      return error_response(begun.error());
+    }
+    request.sink = *std::move(begun);
+  }
+  exchange.sunk_bytes += data.size();
+  const Status taken = request.sink->take(as_bytes(data));
+  return taken ? std::nullopt : std::optional(error_response(taken.error()));
 }
 
 MHD_Result Listener::Server::take_body(Exchange& exchange, std::string_view data) {
   if (!exchange.refusal) {
-    if (data.size() > exchange.route->max_body_bytes - exchange.request.body.size()) {
+    if (exchange.route->begin_body) {
+      auto refused = sink_piece(exchange, data);
+      if (!refused) {
+        return MHD_YES;
+      }
+      exchange.refusal = {*std::move(refused), true};
+    } else if (data.size() > exchange.route->max_body_bytes - exchange.request.body.size()) {
       exchange.refusal = {too_large(exchange), true};
     } else if (!reserve_body(exchange, data.size())) {
       exchange.refusal = {busy(), true};
@@ -517,7 +544,7 @@ Result<std::unique_ptr<Listener>> Listener::start(ListenerOptions options, std::
                 options.address, options.threads, options.max_connections);
   }
   for (const Route& route : routes) {
-    if (route.max_body_bytes > options.max_buffered_bytes) {
+    if (!route.begin_body && route.max_body_bytes > options.max_buffered_bytes) {
       return fail(ErrorCode::kInvalid, "listening on {}: {} takes {} bytes, of which {} may be buffered",
                   options.address, route.path, route.max_body_bytes, options.max_buffered_bytes);
     }

@@ -3,18 +3,35 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/byte_reader.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "http/caller.h"
 
 namespace plimsoll::http {
 
 // Names and values, in the order in which they came; a name may come more than once.
 using Fields = std::vector<std::pair<std::string, std::string>>;
+
+// Takes the body of one request while it arrives (Route::begin_body). Deleted with the request, whether all of it came or not.
+class BodySink {
+ public:
+  BodySink() = default;
+  BodySink(const BodySink&) = delete;
+  BodySink& operator=(const BodySink&) = delete;
+  virtual ~BodySink() = default;
+
+  // Called by the thread that serves the connection, and others: for what takes no longer than a write into the page cache. After an error,
+  // which is the answer, nothing more comes.
+  virtual Status take(Bytes piece) = 0;
+};
 
 struct Request {
   std::string method;  // HEAD arrives as GET
@@ -29,16 +46,26 @@ struct Request {
   // The name in the client's certificate, if the listener trusts it; else empty.
   std::string certified_name = {};
   Caller caller = {};  // as the listener's access_control says
+  // What took the body, of a route with begin_body; null where there was no body.
+  std::shared_ptr<BodySink> sink = {};
 
   // The first header of that name, whatever its case; empty where there is none.
   std::string_view header(std::string_view name) const;
+};
+
+// A part of a file, which is not to change while it is sent.
+struct FilePart {
+  std::shared_ptr<const UniqueFd> fd;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
 };
 
 struct Response {
   unsigned status = 200;
   std::string content_type = "application/json";
   std::string body = {};
-  Fields headers = {};  // without Content-Type and Content-Length
+  Fields headers = {};                // without Content-Type and Content-Length
+  std::optional<FilePart> file = {};  // sent in place of `body`, piece by piece
 
   bool ok() const { return status >= 200 && status < 300; }
   std::string_view header(std::string_view name) const;

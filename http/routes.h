@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,9 @@ struct Route {
   bool is_question = false;
   // Of the caller, where the listener has an access control. A route that says nothing is for administrators.
   Right right = Right::kOrder;
+  // Of a body that is too large for memory: called with the head when the first bytes come, of a permitted request. What it returns takes the
+  // body, up to max_body_bytes, which are not buffered then; an error is the answer. Empty: the body is in Request::body.
+  std::function<Result<std::shared_ptr<BodySink>>(const Request&)> begin_body = {};
 };
 
 // Either a route or, where there is none, the response that says so (404; 405 with Allow).
