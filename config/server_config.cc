@@ -16,7 +16,7 @@ Status check_token(const AccessToken& token) {
   // What "sha256sum </dev/null" prints, and a script that lost its token.
   constexpr std::string_view kHashOfNothing =
       "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-  constexpr std::array<std::string_view, 5> kRoles{"read", "admin", "upload", "enrol", "fdo"};
+  constexpr std::array<std::string_view, 6> kRoles{"read", "admin", "upload", "enrol", "fdo", "binaries"};
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (token.name.empty()) {
     return fail(ErrorCode::kInvalid, "access.tokens: name is missing");
@@ -353,6 +353,20 @@ std::vector<Key> symbols_keys(ServerConfig& config) {
   };
 }
 
+std::vector<Key> binaries_keys(ServerConfig& config) {
+  return {
+      {"binaries.max_bytes",
+       "Maximum size of all binaries and debug files that were added (plimsoll binaries add). Those that no "
+       "recent "
+       "row\nuses are dropped first; beyond it no more are taken.",
+       SizeBytes{&config.binaries_max_bytes}, Range{int64_t{1} << 20, int64_t{1} << 50}},
+      {"binaries.max_file_bytes", "Maximum size of one binary or debug file.",
+       SizeBytes{&config.binaries_max_file_bytes}, Range{int64_t{1} << 20, int64_t{64} << 30}},
+      {"binaries.max_age", "How long a binary is kept after it was added while no recent row uses it.",
+       DurationNs{&config.binaries_max_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
+  };
+}
+
 }  // namespace
 
 std::vector<Key> AccessToken::keys() {
@@ -361,7 +375,8 @@ std::vector<Key> AccessToken::keys() {
       {"sha256", "SHA-256 of the token, as plimsoll token prints it.", &sha256},
       {"role",
        "Role: \"read\" (queries), \"admin\" (queries, orders and the audit log), \"upload\" (profiles of any "
-       "machine),\n\"enrol\" (new machines may register), \"fdo\" (pull compiler profiles).",
+       "machine),\n\"enrol\" (new machines may register), \"fdo\" (pull compiler profiles), \"binaries\" "
+       "(add binaries).",
        &role},
       {"expires", "Expiry, such as \"2027-12-31\" or \"2027-12-31T18:00:00Z\". Default: never.", &expires},
   };
@@ -384,7 +399,7 @@ std::vector<Key> ServerConfig::keys() {
   std::vector<Key> all;
   for (const auto keys_of_table :
        {server_keys, access_keys, query_keys, collect_keys, draw_keys, inventory_keys, fleet_keys,
-        limits_keys, store_keys, retention_keys, traces_keys, symbols_keys}) {
+        limits_keys, store_keys, retention_keys, traces_keys, symbols_keys, binaries_keys}) {
     std::ranges::move(keys_of_table(*this), std::back_inserter(all));
   }
   return all;

@@ -100,6 +100,10 @@ struct ServerConfig {
   int64_t symbol_retry_ns = 10'000'000'000;
   int64_t symbol_max_memory_bytes = int64_t{1} << 30;
 
+  int64_t binaries_max_bytes = int64_t{20} << 30;
+  int64_t binaries_max_file_bytes = int64_t{4} << 30;
+  int64_t binaries_max_age_ns = 2160LL * 3600 * 1'000'000'000;
+
   // The keys point into this object.
   std::vector<Key> keys();
 };

@@ -185,7 +185,8 @@ bool Authenticator::has_expired(std::string_view token) const {
 
 // Orders are never kept waiting: the kill switch is among them.
 std::optional<Response> Authenticator::refusal_of_token(const Caller& caller) {
-  if (caller.role != Role::kRead && caller.role != Role::kUpload && caller.role != Role::kFdo) {
+  if (caller.role != Role::kRead && caller.role != Role::kUpload && caller.role != Role::kFdo &&
+      caller.role != Role::kBinaries) {
     return std::nullopt;
   }
   const int64_t wait_ns = token_rates_.wait_ns(caller.name, settings_.monotonic_now_ns());
