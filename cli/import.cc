@@ -25,6 +25,7 @@
 #include "server/row_pipeline.h"
 #include "store/compaction/compactor.h"
 #include "store/store.h"
+#include "symbolizer/repository/repository_files.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -337,7 +338,8 @@ Status run_import(const ImportOptions& options) {
     return given.empty() ? otherwise : given;
   };
   const auto symbol_roots = given_or(options.symbol_roots, defaults.symbol_roots);
-  const auto debug_roots = given_or(options.debug_roots, defaults.symbol_debug_roots);
+  const auto debug_roots = symbolizer::with_repository(
+      given_or(options.debug_roots, defaults.symbol_debug_roots), options.data_dir);
   ImportTable document;
   Importer importer(**ingest, options, {symbol_roots, debug_roots}, *given_end_ns,
                     options.reports_json ? &document : nullptr);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "base/log.h"
@@ -23,6 +24,10 @@ constexpr NextPass kAtOnce{.after = std::chrono::nanoseconds(0)};
 // Other programs may fill the disk.
 constexpr std::chrono::seconds kRetentionInterval{10};
 constexpr std::chrono::nanoseconds kRollUpInterval = std::chrono::minutes(5);
+constexpr std::chrono::nanoseconds kBinariesInterval = std::chrono::hours(1);
+
+// Binaries that rows of these days refer to are kept, whatever their age.
+constexpr int64_t kRecentRowsNs = 7 * 24 * kNsPerHour;
 
 // The wall clock may be set while a time of it is waited for.
 constexpr int64_t kLongestWaitNs = 5 * kNsPerSecond;
@@ -64,18 +69,28 @@ BackgroundTask::Pass rows_pass(store::Ingest& ingest, BackgroundWork& work) {
 }
 
 BackgroundTask::Pass symbols_pass(std::unique_ptr<store::Symbols> symbols, symbolizer::Symbolizer symbolizer,
-                                  std::stop_source searches, std::chrono::nanoseconds retry) {
+                                  std::stop_source searches, std::chrono::nanoseconds retry,
+                                  std::shared_ptr<std::atomic<bool>> has_new_files) {
   return [passes = SymbolPasses(std::move(symbols), std::move(symbolizer)), searches = std::move(searches),
-          retry, next_retry = Clock::time_point()](const std::stop_token& stop) mutable -> Result<NextPass> {
+          retry, has_new_files = std::move(has_new_files), next_retry = Clock::time_point(),
+          searches_left = size_t{0}](const std::stop_token& stop) mutable -> Result<NextPass> {
     const std::stop_callback end_search(stop, [&searches] { searches.request_stop(); });
     const auto now = Clock::now();
-    const bool is_retry = now >= next_retry;
+    const bool has_new = has_new_files && has_new_files->exchange(false);
+    const bool is_retry = now >= next_retry || has_new || searches_left > 0;
     const auto report = passes.run(is_retry);
     if (!report) {
+      if (has_new) {
+        has_new_files->store(true);
+      }
       return propagate(report);
     }
     if (is_retry) {
       next_retry = now + retry;
+      searches_left -= std::min<size_t>(searches_left, 1);
+    }
+    if (has_new) {
+      searches_left = passes.searches_of_all() - 1;
     }
     if (report->locations + report->renamed != 0) {
       log_info("symbolized {} of {} new addresses", report->named, report->locations);
@@ -83,7 +98,34 @@ BackgroundTask::Pass symbols_pass(std::unique_ptr<store::Symbols> symbols, symbo
     for (const std::string& improved : report->improved) {
       log_info("{}", improved);
     }
-    return NextPass{.after = retry};
+    return searches_left > 0 ? kAtOnce : NextPass{.after = retry};
+  };
+}
+
+BackgroundTask::Pass binaries_pass(symbolizer::BinaryRepository& repository,
+                                   query::SnapshotCache& snapshots) {
+  return [&repository, &snapshots](const std::stop_token&) -> Result<NextPass> {
+    const int64_t now_ns = wall_now_ns();
+    const auto snapshot = snapshots.newest(
+        store::TimeSpans{store::TimeSpan{.from_ns = now_ns - kRecentRowsNs, .to_ns = now_ns}});
+    if (!snapshot) {
+      return propagate(snapshot);
+    }
+    std::set<std::string> used;
+    const auto& binaries = (*snapshot)->dictionaries.binaries;
+    for (uint32_t id = 1; id < binaries.size(); ++id) {
+      if (binaries[id].identity_kind == wire::GNU_BUILD_ID) {
+        used.insert(binaries[id].identity);
+      }
+    }
+    const auto report = repository.trim(used, now_ns);
+    if (!report) {
+      return propagate(report);
+    }
+    if (report->builds > 0) {
+      log_info("dropped the binaries of {} builds; {} bytes", report->builds, report->bytes);
+    }
+    return NextPass{.after = kBinariesInterval};
   };
 }
 

@@ -1,11 +1,14 @@
 // The passes of the server's background work (server/background/work_kinds.h).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <stop_token>
 
 #include "base/result.h"
+#include "query/snapshot/snapshot.h"
 #include "scheduler/assignments/drawer.h"
 #include "server/background/background_work.h"
 #include "server/inventory_reader.h"
@@ -14,6 +17,7 @@
 #include "store/door/symbols.h"
 #include "store/ingest.h"
 #include "store/retention/retention_limits.h"
+#include "symbolizer/repository/repository.h"
 #include "symbolizer/worker/worker.h"
 
 namespace plimsoll::server {
@@ -26,9 +30,14 @@ BackgroundTask::Pass rows_pass(store::Ingest& ingest, BackgroundWork& work);
 // Symbolizes new addresses; and every `retry` old ones for which better symbols have appeared. A large binary takes minutes; its rows are
 // visible meanwhile, without names. `searches` stops what the symbolizer searches: once the task is to stop, the running search and the
 // process that reads symbols for it are ended, new addresses still get the names that are known, and the others are symbolized
-// after the next start.
+// after the next start. Where `has_new_files` is set, binaries have arrived since: it is cleared, and all blocks are searched, a few with each
+// pass, new addresses between them. Null: none arrive.
 BackgroundTask::Pass symbols_pass(std::unique_ptr<store::Symbols> symbols, symbolizer::Symbolizer symbolizer,
-                                  std::stop_source searches, std::chrono::nanoseconds retry);
+                                  std::stop_source searches, std::chrono::nanoseconds retry,
+                                  std::shared_ptr<std::atomic<bool>> has_new_files = nullptr);
+
+// Removes binaries that are over a limit and that no row of the last days uses, every hour, and when woken.
+BackgroundTask::Pass binaries_pass(symbolizer::BinaryRepository& repository, query::SnapshotCache& snapshots);
 
 // One merge, until nothing is worth merging; removes replaced files when they are due. Rows are built, and questions answered, meanwhile.
 // Gives up a merge when it is to stop, which takes as long as one segment needs to be encoded: seconds, where it is a full one.

@@ -23,6 +23,7 @@
 #include "server/query_api.h"
 #include "server/store_settings.h"
 #include "store/directory/disk_usage.h"
+#include "symbolizer/repository/repository_files.h"
 #include "web/page_files.h"
 
 namespace plimsoll::server {
@@ -74,9 +75,20 @@ QueryLimits query_limits(const config::ServerConfig& config) {
           .sql_memory_bytes = max_memory_bytes() / kShareOfStatements};
 }
 
+// With the repository of binaries, where most of them are looked for first.
+symbolizer::SymbolRoots symbol_roots(const config::ServerConfig& config) {
+  return {config.symbol_roots, symbolizer::with_repository(config.symbol_debug_roots, config.data_dir)};
+}
+
+symbolizer::RepositoryLimits repository_limits(const config::ServerConfig& config) {
+  return {.max_bytes = static_cast<uint64_t>(config.binaries_max_bytes),
+          .max_file_bytes = static_cast<uint64_t>(config.binaries_max_file_bytes),
+          .max_age_ns = config.binaries_max_age_ns};
+}
+
 ProfileSettings profile_settings(const config::ServerConfig& config, symbolizer::TableWorker worker) {
   ProfileSettings settings{.worker = std::move(worker),
-                           .roots = {config.symbol_roots, config.symbol_debug_roots},
+                           .roots = symbol_roots(config),
                            .folder = config.data_dir,
                            .max_time = query_limits(config).max_time};
   settings.limits.memory_bytes = static_cast<uint64_t>(config.symbol_max_memory_bytes);
@@ -117,11 +129,13 @@ std::vector<std::string> names_of_server(const config::ServerConfig& config) {
 }  // namespace
 
 Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<store::SpanSink> spans,
+               std::unique_ptr<symbolizer::BinaryRepository> binaries,
                std::unique_ptr<Authenticator> authenticator,
                std::unique_ptr<scheduler::CollectionBreaker> breaker,
                std::unique_ptr<scheduler::Drawer> drawer, const config::ServerConfig& config)
     : ingest_(std::move(ingest)),
       spans_(std::move(spans)),
+      binaries_(std::move(binaries)),
       reserve_(ingest_->directory().reserve_path()),
       snapshots_(ingest_->directory().path()),
       authenticator_(std::move(authenticator)),
@@ -152,6 +166,10 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (!spans) {
     return propagate(spans, "opening the data directory {}", config.data_dir);
   }
+  auto binaries = symbolizer::BinaryRepository::open(config.data_dir, repository_limits(config));
+  if (!binaries) {
+    return propagate(binaries);
+  }
   auto authenticator = open_authenticator(config, (*ingest)->directory());
   if (!authenticator) {
     return propagate(authenticator, "reading access rights");
@@ -167,8 +185,9 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (const auto warning = overhead_warning(config)) {
     log_warning("draw.max_overhead_percent: {}", *warning);
   }
-  std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*spans), std::move(*authenticator),
-                                            std::move(*breaker), std::move(*drawer), config));
+  std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*spans), std::move(*binaries),
+                                            std::move(*authenticator), std::move(*breaker),
+                                            std::move(*drawer), config));
   if (auto listening = server->listen(config, std::move(profile_worker)); !listening) {
     return propagate(listening);
   }
@@ -182,9 +201,8 @@ Status Server::start_work(const config::ServerConfig& config, symbolizer::TableW
   std::stop_source searches;
   const symbolizer::ProcessLimits limits{.memory_bytes =
                                              static_cast<uint64_t>(config.symbol_max_memory_bytes)};
-  auto symbolizer =
-      symbolizer::Symbolizer::open(config.data_dir, {config.symbol_roots, config.symbol_debug_roots},
-                                   std::move(table_worker), {limits, searches.get_token()});
+  auto symbolizer = symbolizer::Symbolizer::open(config.data_dir, symbol_roots(config),
+                                                 std::move(table_worker), {limits, searches.get_token()});
   if (!symbolizer) {
     return propagate(symbolizer);
   }
@@ -223,10 +241,11 @@ Status Server::start_work(const config::ServerConfig& config, symbolizer::TableW
   work_.start(kSpans, spans_pass(*spans_, *retained,
                                  [folder = config.data_dir] { return store::free_bytes(folder); }));
   work_.start(kRollUp, roll_up_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
+  work_.start(kBinaries, binaries_pass(*binaries_, snapshots_));
   work_.start(kCompaction, std::move(*compaction));
-  work_.start(
-      with_retry(kSymbols, std::min(symbol_retry, kSymbols.retry)),
-      symbols_pass(store::symbols_of(*ingest_), std::move(*symbolizer), std::move(searches), symbol_retry));
+  work_.start(with_retry(kSymbols, std::min(symbol_retry, kSymbols.retry)),
+              symbols_pass(store::symbols_of(*ingest_), std::move(*symbolizer), std::move(searches),
+                           symbol_retry, has_new_binaries_));
   work_.start(kRows, rows_pass(*ingest_, work_));
   return {};
 }
@@ -323,10 +342,24 @@ Result<std::vector<http::Route>> Server::people_routes(const config::ServerConfi
   std::ranges::move(experiment_routes(std::move(*experiments), reserve_), std::back_inserter(routes));
   std::ranges::move(access_routes(*authenticator_, snapshots_.data_dir(), reserve_),
                     std::back_inserter(routes));
+  std::ranges::move(binary_routes(*binaries_, binary_door(config)), std::back_inserter(routes));
   std::ranges::move(page_routes(web::page_files()), std::back_inserter(routes));
   std::ranges::move(health_routes(health_, [this] { return readiness(work_.all(), wall_now_ns()); }),
                     std::back_inserter(routes));
   return routes;
+}
+
+BinaryDoorOptions Server::binary_door(const config::ServerConfig& config) {
+  BinaryDoorOptions options{.max_file_bytes = static_cast<uint64_t>(config.binaries_max_file_bytes)};
+  options.check_room = [folder = config.data_dir,
+                        limits = retention_limits(config, config.data_dir)]() -> Status {
+    return limits ? store::expect_free_bytes(folder, limits->min_free_bytes) : propagate(limits);
+  };
+  options.added = [this] {
+    *has_new_binaries_ = true;
+    work_.wake(kSymbols);
+  };
+  return options;
 }
 
 std::vector<ListenerHealth> Server::listeners() {

@@ -1,6 +1,7 @@
 // `plimsoll server`: all roles in one process, on SQLite and local files.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,11 +14,13 @@
 #include "scheduler/fleet_service.h"
 #include "server/access/authenticator.h"
 #include "server/background/background_work.h"
+#include "server/doors/binary_door.h"
 #include "server/health/health.h"
 #include "store/directory/disk_reserve.h"
 #include "store/ingest.h"
 #include "store/store.h"
 #include "symbolizer/process/table_process.h"
+#include "symbolizer/repository/repository.h"
 
 namespace plimsoll::server {
 
@@ -48,17 +51,21 @@ class Server {
 
  private:
   Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<store::SpanSink> spans,
-         std::unique_ptr<Authenticator> authenticator, std::unique_ptr<scheduler::CollectionBreaker> breaker,
-         std::unique_ptr<scheduler::Drawer> drawer, const config::ServerConfig& config);
+         std::unique_ptr<symbolizer::BinaryRepository> binaries, std::unique_ptr<Authenticator> authenticator,
+         std::unique_ptr<scheduler::CollectionBreaker> breaker, std::unique_ptr<scheduler::Drawer> drawer,
+         const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config, symbolizer::TableWorker profile_worker);
   Status start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
   Result<std::vector<http::Route>> fleet_routes(const config::ServerConfig& config);
+  BinaryDoorOptions binary_door(const config::ServerConfig& config);
   Result<std::vector<http::Route>> people_routes(const config::ServerConfig& config,
                                                  symbolizer::TableWorker profile_worker);
   std::vector<ListenerHealth> listeners();
 
   const std::unique_ptr<store::Ingest> ingest_;
   const std::unique_ptr<store::SpanSink> spans_;
+  const std::unique_ptr<symbolizer::BinaryRepository> binaries_;
+  const std::shared_ptr<std::atomic<bool>> has_new_binaries_ = std::make_shared<std::atomic<bool>>(false);
   store::DiskReserve reserve_;
   query::SnapshotCache snapshots_;
   const std::unique_ptr<Authenticator> authenticator_;

@@ -55,6 +55,7 @@ Result<symbolizer::SymbolizeReport> SymbolPasses::run(bool look_for_better) {
   // A block takes no more once there is one after it.
   first_unfinished_ = blocks->back()->number();
   const size_t old_blocks = blocks->size() - 1;
+  old_blocks_ = old_blocks;
   for (size_t i = 0; look_for_better && i < std::min(kOldBlocksOfSearch, old_blocks); ++i) {
     const size_t place = static_cast<size_t>(next_turn_++) % old_blocks;
     if (const Status done = run(*(*blocks)[old_blocks - 1 - place], /*is_newest=*/false, true, all); !done) {
@@ -62,6 +63,10 @@ Result<symbolizer::SymbolizeReport> SymbolPasses::run(bool look_for_better) {
     }
   }
   return all;
+}
+
+size_t SymbolPasses::searches_of_all() const {
+  return std::max<size_t>(1, (old_blocks_ + kOldBlocksOfSearch - 1) / kOldBlocksOfSearch);
 }
 
 }  // namespace plimsoll::server

@@ -22,6 +22,9 @@ class SymbolPasses {
   // appeared (Symbolizer::run()), in the newest block and in a few of the others, which take turns. The newest block comes first.
   Result<symbolizer::SymbolizeReport> run(bool look_for_better);
 
+  // After how many searches for better symbols each block has had its turn.
+  size_t searches_of_all() const;
+
  private:
   Status run(store::BlockSymbols& block, bool is_newest, bool look_for_better,
              symbolizer::SymbolizeReport& all);
@@ -31,6 +34,7 @@ class SymbolPasses {
   int64_t first_unfinished_ = 0;  // block before which all addresses have been looked up, and no more come
   std::set<int64_t> damaged_;     // blocks that are left as they are
   int64_t next_turn_ = 0;         // block at which the next search for better symbols begins
+  size_t old_blocks_ = 0;         // at the last pass
 };
 
 }  // namespace plimsoll::server

@@ -73,6 +73,17 @@ inline constexpr WorkKind kSpans{
         "spans take more room, and old ones stay; free disk space, and check the "
         "files of the data directory"};
 
+// Binaries that were added and that no recent row uses are dropped.
+inline constexpr WorkKind kBinaries{
+    .name = "binaries",
+    .what = "dropping unused binaries",
+    .retry = std::chrono::minutes(1),
+    .min_pause_factor = 50,
+    .tolerance = std::chrono::hours(3),
+    .hint =
+        "added binaries stay, and new ones are refused once they are over "
+        "binaries.max_bytes; check the folder binaries of the data directory"};
+
 // Machines are drawn. The drawer itself waits for a heartbeat after a failure.
 inline constexpr WorkKind kDraws{
     .name = "draws",
