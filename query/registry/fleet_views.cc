@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "query/operations/audit.h"
+#include "query/operations/binaries.h"
 #include "query/operations/collection.h"
 #include "query/operations/jobs.h"
 #include "query/operations/status.h"
@@ -14,6 +15,7 @@
 #include "query/views/coverage.h"
 #include "query/wsmeter/observations.h"
 #include "store/draws/draw_outcome.h"
+#include "symbolizer/repository/repository_files.h"
 
 namespace plimsoll::query {
 namespace {
@@ -353,6 +355,66 @@ View store_view() {
   };
 }
 
+View binaries_view() {
+  return {
+      .name = "binaries",
+      .command = "",
+      .taken_by = "binaries list",
+      .summary = "List the executables and debug files that were added, or those of one build",
+      .parameters = {{.name = "build_id",
+                      .kind = ValueKind::kText,
+                      .help = "Build ID in hexadecimal digits; its first digits will do"},
+                     limit_spec("100", "Builds to show")},
+      .columns = {{"build_id", "", "Build ID", kAlwaysShown},
+                  {"file", "", "executable, or debug (a separate debug file)", kAlwaysShown},
+                  {"symbols", "", "none, dynsym, symtab, line tables or full DWARF", kAlwaysShown},
+                  {"bytes", "bytes", "Size of the file"},
+                  {"added", "", "When it was added"},
+                  {"source", "", "Who added it, and from which file"},
+                  {"revision", "", "Label: revision of the sources", kDetail},
+                  {"builder", "", "Label: who or what built it", kDetail},
+                  {"compiler", "", "Label: its compiler", kDetail},
+                  {"source_url", "", "Label: where its sources are", kDetail},
+                  {"content_hash", "", "XXH3 (128 bits) of the file", kMinorDetail},
+                  {"htlhash", "", "Its name in profiles of OpenTelemetry", kMinorDetail}},
+      .effort = Effort::kShort,
+      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
+        const auto request = parse_binaries(question.parameters, question.now_ns);
+        const auto records = request ? symbolizer::read_records(sources.data_dir()) : propagate(request);
+        return records ? as_answer(binaries(*request, *records)) : propagate(records);
+      },
+  };
+}
+
+View missing_binaries_view() {
+  return {
+      .name = "binaries/missing",
+      .command = "",
+      .taken_by = "binaries missing",
+      .summary = "List sampled binaries without function names, by the samples that would get names",
+      .parameters = joined({selection_specs(), {limit_spec("20")}}),
+      .columns = {{"binary", "", "File name", kAlwaysShown},
+                  {"build_id", "", "Build ID", kAlwaysShown},
+                  {"path", "", "Where a machine has it"},
+                  {"samples", "count", "Samples in it without a function name"},
+                  {"share", "share", "Their share of the event's value", kAlwaysShown},
+                  {"kept", "", "Its files that were added, with their symbols"},
+                  {"command", "", "What would help", kAlwaysShown}},
+      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
+        const auto request = parse_missing_binaries(question.parameters, question.now_ns);
+        const auto records = request ? symbolizer::read_records(sources.data_dir()) : propagate(request);
+        if (!records) {
+          return propagate(records);
+        }
+        const store::TimeSpans times = times_of(question.parameters, question.now_ns);
+        return of_sound_rows(sources, times, question.parameters, [&](const Snapshot& snapshot) {
+          return of_rolled_up_rows(question, times, snapshot,
+                                   as_answer(missing_binaries(*request, *records, snapshot)));
+        });
+      },
+  };
+}
+
 View measure_view() {
   return {
       .name = "collection/measure",
@@ -455,9 +517,10 @@ View measured_pairs_view() {
 }  // namespace
 
 std::vector<View> fleet_views() {
-  return {compare_view(), coverage_view(),   machines_view(),     jobs_view(),
-          draws_view(),   collection_view(), status_view(),       store_view(),
-          measure_view(), audit_view(),      observations_view(), measured_pairs_view()};
+  return {compare_view(),      coverage_view(),         machines_view(), jobs_view(),
+          draws_view(),        collection_view(),       status_view(),   store_view(),
+          binaries_view(),     missing_binaries_view(), measure_view(),  audit_view(),
+          observations_view(), measured_pairs_view()};
 }
 
 }  // namespace plimsoll::query

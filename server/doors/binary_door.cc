@@ -61,7 +61,7 @@ std::string source_of_upload(const http::Request& request) {
       name = text;
     }
   }
-  const std::string sender = fmt::format("{} at {}", text_of(request.caller), request.peer);
+  const std::string sender = text_of(request.caller);  // the audit log has its address
   return printable(name.empty() ? sender : fmt::format("{}: {}", sender, name));
 }
 

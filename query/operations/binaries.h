@@ -1,0 +1,44 @@
+// `binaries`: executables and debug files that were added; and whose symbols are missing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "query/selection/parameters.h"
+#include "query/selection/selection.h"
+#include "query/snapshot/snapshot.h"
+#include "query/table/table.h"
+#include "symbolizer/repository/binary_record.h"
+
+namespace plimsoll::query {
+
+struct BinariesRequest {
+  std::string build_id = {};  // the beginning of one, as hexadecimal digits in lower case; empty: all
+  size_t limit = 100;
+};
+
+// Parameters: build_id, limit.
+Result<BinariesRequest> parse_binaries(const Parameters& parameters, int64_t now_ns);
+
+// A row for each file, by build ID; the newest first. kNotFound where no build ID begins so.
+Result<Table> binaries(const BinariesRequest& request, const std::vector<symbolizer::BinaryRecord>& records);
+
+struct MissingBinariesRequest {
+  Selection selection = {};
+  size_t limit = 20;
+};
+
+// Parameters: those of a selection (query/selection/parameters.h); limit.
+Result<MissingBinariesRequest> parse_missing_binaries(const Parameters& parameters, int64_t now_ns);
+
+// A row for each build whose code was sampled and has no names, that with the largest part of the event's value first: binary, build_id, path (on
+// a machine), samples, share (of the event's value: leaves in it without a name), kept (its files in the repository), command (that would help).
+// Costs a pass over the rows.
+Result<Table> missing_binaries(const MissingBinariesRequest& request,
+                               const std::vector<symbolizer::BinaryRecord>& records,
+                               const Snapshot& snapshot);
+
+}  // namespace plimsoll::query
