@@ -11,6 +11,7 @@
 #include "base/suggest.h"
 #include "base/version.h"
 #include "cli/assign_command_line.h"
+#include "cli/binaries_command_line.h"
 #include "cli/bursts_command_line.h"
 #include "cli/calibrate.h"
 #include "cli/commands.h"
@@ -310,6 +311,7 @@ struct Options {
   SymbolOptions symbols;
   TraceOptions traces;
   BurstsOptions bursts;
+  BinariesOptions binaries;
   HelpOptions help;
 };
 
@@ -346,6 +348,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = print_completion(options.help.shell);
   } else if (gives_trace_command(app)) {
     done = run_trace_command(app, options.traces);
+  } else if (app.got_subcommand("binaries")) {
+    done = run_binaries_command(app, options.binaries);
   } else if (app.got_subcommand("bursts")) {
     done = run_bursts_command(app, options.bursts);
   } else if (gives_symbol_command(app)) {
@@ -392,6 +396,7 @@ int run(int argc, char** argv) {
   add_fdo_command(app, options.fdo);
   add_assign_command(app, options.assign);
   add_symbol_commands(app, options.symbols);
+  add_binaries_command(app, options.binaries);
   add_trace_commands(app, options.traces);
   add_bursts_commands(app, options.bursts);
   add_help(app, options.help);

@@ -35,14 +35,18 @@ Result<http::Credentials> credentials_of(const AnswerSource& source) {
   return credentials;
 }
 
+constexpr int64_t kTimeoutMs = 60'000;
+constexpr int64_t kUploadTimeoutMs = 3'600'000;
+
 Result<http::Response> send(const AnswerSource& source, std::string_view method,
                             const std::string& path_and_query, std::string_view body = {},
-                            std::string_view content_type = {}) {
+                            std::string_view content_type = {}, int64_t timeout_ms = kTimeoutMs) {
   auto credentials = credentials_of(source);
   if (!credentials) {
     return propagate(credentials);
   }
   http::Client client({.base_url = source.server,
+                       .timeout_ms = timeout_ms,
                        .max_response_bytes = source.max_answer_bytes,
                        .credentials = *std::move(credentials)});
   return client.send(method, path_and_query, body, content_type);
@@ -79,6 +83,14 @@ Result<std::string> change_server(const AnswerSource& source, std::string_view m
   }
   // The server takes no orders of another type: those could come from a page of another site in somebody's browser.
   return body_of(send(source, method, path, body, "application/json"), source);
+}
+
+Result<std::string> put_to_server(const AnswerSource& source, std::string_view path,
+                                  const std::vector<std::pair<std::string, std::string>>& parameters,
+                                  std::string_view body) {
+  return body_of(
+      send(source, "PUT", with_query(path, parameters), body, "application/octet-stream", kUploadTimeoutMs),
+      source);
 }
 
 Status write_output(const std::string& path, std::string_view content) {

@@ -34,6 +34,11 @@ Result<std::string> ask_server(const AnswerSource& source, std::string_view path
 Result<std::string> order_server(const AnswerSource& source, std::string_view path,
                                  const std::vector<std::pair<std::string, std::string>>& parameters);
 
+// PUT a body, which may be as large as a file that is mapped: it may take an hour. The body of the answer.
+Result<std::string> put_to_server(const AnswerSource& source, std::string_view path,
+                                  const std::vector<std::pair<std::string, std::string>>& parameters,
+                                  std::string_view body);
+
 // PUT or DELETE of a path that is already encoded, with a body of JSON. kInvalid where the source is no server.
 Result<std::string> change_server(const AnswerSource& source, std::string_view method,
                                   const std::string& path, std::string_view body);

@@ -19,6 +19,7 @@
 #include "elf/elf_file.h"
 #include "formats/decompress.h"
 #include "http/ignoring_case.h"
+#include "query/table/table.h"
 #include "symbolizer/repository/repository_files.h"
 
 namespace plimsoll::server {
@@ -151,10 +152,12 @@ Result<symbolizer::AddedBinary> add_upload(const http::Request& request, BinaryR
 http::Response answer_to_upload(const symbolizer::AddedBinary& added) {
   http::Response response;
   response.status = added.is_new() ? 201 : 200;
-  response.body =
-      fmt::format(R"({{"build_id": "{}", "kind": "{}", "outcome": "{}", "symbols": "{}", "bytes": {}}})",
-                  to_hex(added.build_id), name_of(added.file.kind), name_of(added.outcome),
-                  store::name_of(added.file.quality), added.file.size_bytes);
+  query::Table table;
+  table.columns = {{"build_id", ""}, {"file", ""}, {"symbols", ""}, {"bytes", "bytes"}, {"outcome", ""}};
+  table.rows.push_back({to_hex(added.build_id), std::string(name_of(added.file.kind)),
+                        std::string(store::name_of(added.file.quality)),
+                        static_cast<int64_t>(added.file.size_bytes), std::string(name_of(added.outcome))});
+  response.body = query::to_json(table);
   return response;
 }
 

@@ -29,6 +29,7 @@ constexpr std::string_view kProtobuf = "application/x-protobuf";
 
 // Of these the help shows examples that cannot run here.
 const std::map<std::string, std::string> kNotRun = {
+    {"plimsoll binaries show", "names a build that the reader has; binaries_test runs it"},
     {"plimsoll calibrate", "samples the whole machine for minutes; calibrate_test runs it"},
     {"plimsoll demo", "samples the whole machine"},
     {"plimsoll server", "goes on until it is stopped; server_test runs it"},

@@ -1,0 +1,235 @@
+#include "cli/binaries.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/file.h"
+#include "base/hex.h"
+#include "base/printable.h"
+#include "base/time.h"
+#include "cli/views/terminal.h"
+#include "config/server_config.h"
+#include "formats/binary_files.h"
+#include "query/registry/view.h"
+#include "store/directory/data_directory.h"
+#include "symbolizer/repository/repository.h"
+#include "symbolizer/repository/verify.h"
+
+namespace plimsoll::cli {
+namespace {
+
+// Where files are added.
+class BinaryTarget {
+ public:
+  BinaryTarget() = default;
+  BinaryTarget(const BinaryTarget&) = delete;
+  BinaryTarget& operator=(const BinaryTarget&) = delete;
+  virtual ~BinaryTarget() = default;
+
+  // A table with a row, as a server answers.
+  virtual Result<query::Table> add(const std::string& name, Bytes content) = 0;
+};
+
+class ServerTarget : public BinaryTarget {
+ public:
+  explicit ServerTarget(const BinariesAddOptions& options) : options_(options) {}
+
+  Result<query::Table> add(const std::string& name, Bytes content) override {
+    query::Parameters parameters = options_.labels;
+    parameters.emplace_back("name", printable(name));
+    const auto answer = put_to_server(options_.source, "/api/v1/binaries/", parameters, as_text(content));
+    return answer ? query::from_json(*answer) : Result<query::Table>(propagate(answer));
+  }
+
+ private:
+  const BinariesAddOptions& options_;
+};
+
+class DirectoryTarget : public BinaryTarget {
+ public:
+  static Result<std::unique_ptr<BinaryTarget>> open(const BinariesAddOptions& options) {
+    auto directory = store::DataDirectory::open_for_writing(options.source.data_dir);
+    if (!directory) {
+      return propagate(directory, "opening the data directory {}", options.source.data_dir);
+    }
+    const config::ServerConfig defaults;
+    auto repository = symbolizer::BinaryRepository::open(
+        options.source.data_dir, {.max_bytes = static_cast<uint64_t>(defaults.binaries_max_bytes),
+                                  .max_file_bytes = static_cast<uint64_t>(defaults.binaries_max_file_bytes),
+                                  .max_age_ns = defaults.binaries_max_age_ns});
+    if (!repository) {
+      return propagate(repository);
+    }
+    return std::unique_ptr<BinaryTarget>(
+        new DirectoryTarget(options, *std::move(directory), *std::move(repository)));
+  }
+
+  Result<query::Table> add(const std::string& name, Bytes content) override {
+    symbolizer::BinaryOrigin origin{.source = printable("plimsoll binaries add: " + name),
+                                    .now_ns = wall_now_ns()};
+    for (const auto& [key, text] : options_.labels) {
+      if (const Status added = symbolizer::add_label(origin.labels, key, text); !added) {
+        return propagate(added);
+      }
+    }
+    auto staged = repository_->stage();
+    const Status written = staged ? staged->write(content) : propagate(staged);
+    auto added = written ? repository_->add(*std::move(staged), origin)
+                         : Result<symbolizer::AddedBinary>(propagate(written));
+    return added ? Result<query::Table>(table_of_added(*added)) : propagate(added);
+  }
+
+ private:
+  DirectoryTarget(const BinariesAddOptions& options, store::DataDirectory directory,
+                  std::unique_ptr<symbolizer::BinaryRepository> repository)
+      : options_(options), directory_(std::move(directory)), repository_(std::move(repository)) {}
+
+  // As the server has it (server/doors/binary_door.cc).
+  static query::Table table_of_added(const symbolizer::AddedBinary& added) {
+    query::Table table;
+    table.columns = {{"build_id", ""}, {"file", ""}, {"symbols", ""}, {"bytes", "bytes"}, {"outcome", ""}};
+    table.rows.push_back({to_hex(added.build_id), std::string(name_of(added.file.kind)),
+                          std::string(store::name_of(added.file.quality)),
+                          static_cast<int64_t>(added.file.size_bytes), std::string(name_of(added.outcome))});
+    return table;
+  }
+
+  const BinariesAddOptions& options_;
+  const store::DataDirectory directory_;  // holds the lock
+  const std::unique_ptr<symbolizer::BinaryRepository> repository_;
+};
+
+// What became of all files.
+class AddedFiles {
+ public:
+  explicit AddedFiles(BinaryTarget& target) : target_(target) {
+    table_.columns = {{"path", ""},    {"build_id", ""},   {"file", ""},
+                      {"symbols", ""}, {"bytes", "bytes"}, {"outcome", ""}};
+  }
+
+  void take(const std::string& name, const Result<formats::BinaryFile>& file) {
+    ++files_;
+    const auto map =
+        file ? MappedFile::map(*file->fd, name, file->size_bytes) : Result<MappedFile>(propagate(file));
+    const auto added = map ? target_.add(name, map->bytes()) : Result<query::Table>(propagate(map));
+    if (added && added->columns.size() + 1 == table_.columns.size() && added->rows.size() == 1) {
+      std::vector<query::Value> row{printable(name)};
+      std::ranges::copy(added->rows.front(), std::back_inserter(row));
+      table_.rows.push_back(std::move(row));
+      return;
+    }
+    Error error = added ? Error{.code = ErrorCode::kUnsupported,
+                                .message = "the server's answer is of another version",
+                                .field = {},
+                                .hint = {}}
+                        : added.error();
+    failed_.push_back(std::move(error));
+    fmt::print(stderr, "not added: {}: {}\n", printable(name), printable(failed_.back().text()));
+  }
+
+  const query::Table& table() const { return table_; }
+
+  Status status() const {
+    if (files_ == 0) {
+      return with_hint(fail(ErrorCode::kNotFound, "there are no ELF files"),
+                       "give binaries, debug files, .deb packages, or folders of them");
+    }
+    if (failed_.empty()) {
+      return {};
+    }
+    return files_ == 1 ? Status(std::unexpected(failed_.front()))
+                       : fail(failed_.front().code, "{} of {} files were not added, for the reasons above",
+                              failed_.size(), files_);
+  }
+
+ private:
+  BinaryTarget& target_;
+  query::Table table_;
+  size_t files_ = 0;
+  std::vector<Error> failed_;
+};
+
+// A line on a terminal.
+void show_progress(uint64_t bytes, uint64_t all_bytes) {
+  fmt::print(stderr, "\r\x1b[Kverifying binaries: {} MiB, {} % ", bytes >> 20U,
+             bytes * 100 / std::max<uint64_t>(all_bytes, 1));
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+Status run_binaries_add(const BinariesAddOptions& options) {
+  if (!is_named(options.source)) {
+    return fail(ErrorCode::kInvalid, "binaries add requires --server ADDR or --data DIR");
+  }
+  auto target = options.source.server.empty()
+                    ? DirectoryTarget::open(options)
+                    : Result<std::unique_ptr<BinaryTarget>>(std::make_unique<ServerTarget>(options));
+  if (!target) {
+    return propagate(target);
+  }
+  AddedFiles added(**target);
+  for (const std::string& path : options.paths) {
+    formats::find_binaries(path, {},
+                           [&added](const std::string& name, const Result<formats::BinaryFile>& file) {
+                             added.take(name, file);
+                           });
+  }
+  if (!added.table().rows.empty()) {
+    fmt::print("{}", query::to_form(added.table(), options.form, style_of_output()));
+  }
+  return added.status();
+}
+
+Status run_binaries_verify(const BinariesVerifyOptions& options) {
+  const auto directory = store::DataDirectory::open_for_reading(options.data_dir);
+  if (!directory) {
+    return propagate(directory, "opening the data directory {}", options.data_dir);
+  }
+  const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
+  const auto verified =
+      symbolizer::verify_binaries(options.data_dir, [is_terminal](uint64_t bytes, uint64_t all_bytes) {
+        if (is_terminal) {
+          show_progress(bytes, all_bytes);
+        }
+      });
+  if (is_terminal) {
+    fmt::print(stderr, "\r\x1b[K");
+  }
+  if (!verified) {
+    return propagate(verified);
+  }
+  query::Table table;
+  table.columns = {{"path", ""}, {"damage", ""}};
+  for (const symbolizer::DamagedBinary& damaged : verified->damaged) {
+    table.rows.push_back({printable(damaged.path), printable(damaged.why)});
+  }
+  table.notes.push_back(fmt::format("verified {} files of {} builds, {}", verified->files, verified->builds,
+                                    query::readable(static_cast<double>(verified->bytes), "bytes")));
+  fmt::print("{}", query::to_form(table, options.form, style_of_output()));
+  return verified->damaged.empty() ? Status()
+                                   : with_hint(fail(ErrorCode::kCorrupt, "{} of {} files are damaged",
+                                                    verified->damaged.size(), verified->files),
+                                               "remove them while no server runs, and add them again");
+}
+
+Status run_binaries_view(std::string_view view, const TableOptions& options) {
+  if (!is_named(options.source)) {
+    return fail(ErrorCode::kInvalid, "binaries requires --server ADDR or --data DIR");
+  }
+  const auto table = ask_table(view, options);
+  if (!table) {
+    return propagate(table);
+  }
+  fmt::print("{}", query::to_form(*table, options.form, style_of_output()));
+  return {};
+}
+
+}  // namespace plimsoll::cli
