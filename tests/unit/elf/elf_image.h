@@ -64,6 +64,12 @@ class ElfImage {
                          .content = content,
                          .size_bytes = content.size()});
   }
+  // The same of code. Returns its index.
+  uint32_t code(std::string_view name, uint64_t address, const std::string& content) {
+    loaded_content(name, address, content);
+    sections_.back().flags |= SHF_EXECINSTR;
+    return static_cast<uint32_t>(sections_.size());
+  }
   // One that says where it is loaded (SHF_*), and has no content here. Returns its index.
   uint32_t loaded_section(std::string_view name, uint64_t flags, uint64_t address, uint64_t size_bytes) {
     sections_.push_back({.name = std::string(name),

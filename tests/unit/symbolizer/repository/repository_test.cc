@@ -1,0 +1,364 @@
+// The repository of binaries: what it keeps, what it refuses, and what a crash leaves.
+#include "symbolizer/repository/repository.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "base/checksum.h"
+#include "base/file.h"
+#include "base/hex.h"
+#include "symbolizer/repository/repository_files.h"
+#include "symbolizer/repository/verify.h"
+#include "tests/temporary_directory.h"
+#include "tests/unit/symbolizer/repository/sample_binary.h"
+
+namespace plimsoll::symbolizer::repository_test {
+namespace {
+
+using store::SymbolQuality;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr int64_t kNowNs = 1'700'000'000'000'000'000;
+constexpr int64_t kTestDayNs = 86'400LL * 1'000'000'000;
+const std::string kId = SampleBinary().build_id;
+
+// A disk that fails from some call on, as after the process was killed there.
+class FailingDisk {
+ public:
+  explicit FailingDisk(int calls_before) { calls_left_ = calls_before; }
+
+  static const FileCalls& calls() {
+    static constexpr FileCalls kCalls{&write, &fsync, &rename, &pwrite, &unlink};
+    return kCalls;
+  }
+  static bool has_failed() { return calls_left_ < 0; }
+
+ private:
+  static bool enter() {
+    errno = EIO;
+    return --calls_left_ >= 0;
+  }
+  // Half of it, so that a crash may come in the middle of a file.
+  static ssize_t write(int fd, const void* bytes, size_t size) {
+    return enter() ? ::write(fd, bytes, (size + 1) / 2) : -1;
+  }
+  static int fsync(int /*fd*/) { return enter() ? 0 : -1; }
+  static int rename(const char* from, const char* to) { return enter() ? ::rename(from, to) : -1; }
+  static ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
+    return enter() ? ::pwrite(fd, bytes, size, offset) : -1;
+  }
+  static int unlink(const char* path) { return enter() ? ::unlink(path) : -1; }
+
+  static inline int calls_left_ = 0;
+};
+
+class RepositoryTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<BinaryRepository> open(const FileCalls& calls = FileCalls::system()) const {
+    auto opened = BinaryRepository::open(folder_.path(), limits_, calls);
+    EXPECT_TRUE(opened) << opened.error().text();
+    return opened ? *std::move(opened) : nullptr;
+  }
+
+  static Result<AddedBinary> add(BinaryRepository& repository, std::string_view image,
+                                 BinaryOrigin origin = {}) {
+    auto staged = repository.stage();
+    const Status written = staged ? staged->write(as_bytes(image)) : propagate(staged);
+    if (!written) {
+      return propagate(written);
+    }
+    origin.now_ns = origin.now_ns == 0 ? kNowNs : origin.now_ns;
+    return repository.add(*std::move(staged), origin);
+  }
+
+  static std::string outcome_of(BinaryRepository& repository, const SampleBinary& sample) {
+    const auto added = add(repository, image_of(sample));
+    return added ? std::string(name_of(added->outcome)) : std::string(name_of(added.error().code));
+  }
+
+  std::string kept(BinaryKind kind = BinaryKind::kExecutable, const std::string& id = kId) const {
+    return read_file(kept_path(folder_.path(), id, kind), 1 << 20).value_or("");
+  }
+
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(repository_path(folder_.path()))) {
+      if (entry.is_regular_file()) {
+        names.push_back(entry.path().filename().string());
+      }
+    }
+    return names;
+  }
+
+  plimsoll::testing::TemporaryDirectory folder_;
+  RepositoryLimits limits_;
+};
+
+TEST_F(RepositoryTest, KeepsAFileByTheBuildIdInsideOfIt) {
+  const auto repository = open();
+  const std::string image = image_of({});
+  const auto added = add(*repository, image, {.source = "alice: app", .labels = {{"revision", "4f2c"}}});
+  ASSERT_TRUE(added) << added.error().text();
+  EXPECT_EQ(added->outcome, AddOutcome::kAdded);
+  EXPECT_TRUE(added->is_new());
+  EXPECT_EQ(added->build_id, kId);
+  EXPECT_EQ(kept(), image);
+  const auto record = repository->find(kId);
+  ASSERT_TRUE(record);
+  ASSERT_THAT(record->files, SizeIs(1));
+  EXPECT_EQ(record->files[0].kind, BinaryKind::kExecutable);
+  EXPECT_EQ(record->files[0].quality, SymbolQuality::kFull);
+  EXPECT_EQ(record->files[0].size_bytes, image.size());
+  EXPECT_EQ(record->files[0].content_hash, content_hash(as_bytes(image)));
+  EXPECT_EQ(record->files[0].added_ns, kNowNs);
+  EXPECT_EQ(record->files[0].source, "alice: app");
+  EXPECT_THAT(record->labels, ElementsAre(std::pair<std::string, std::string>("revision", "4f2c")));
+  EXPECT_EQ(repository->build_id_of(htl_hash(as_bytes(image))), kId);
+  EXPECT_EQ(repository->bytes(), image.size());
+}
+
+TEST_F(RepositoryTest, TellsKindsAndQualitiesApart) {
+  for (const BinaryKind kind : {BinaryKind::kExecutable, BinaryKind::kDebug}) {
+    for (const SymbolQuality quality : {SymbolQuality::kNone, SymbolQuality::kDynsym, SymbolQuality::kSymtab,
+                                        SymbolQuality::kLines, SymbolQuality::kFull}) {
+      const std::string image = image_of({.kind = kind, .quality = quality});
+      const auto facts = examine_binary(as_bytes(image), "sample");
+      ASSERT_TRUE(facts) << facts.error().text();
+      EXPECT_EQ(facts->kind, kind);
+      EXPECT_EQ(facts->quality, quality) << store::name_of(quality);
+    }
+  }
+}
+
+TEST_F(RepositoryTest, AStrippedFileNeverReplacesABetterOne) {
+  const auto repository = open();
+  EXPECT_EQ(outcome_of(*repository, {.quality = SymbolQuality::kDynsym}), "added");
+  EXPECT_EQ(outcome_of(*repository, {.quality = SymbolQuality::kFull}), "replaced");
+  EXPECT_EQ(outcome_of(*repository, {.quality = SymbolQuality::kSymtab}), "worse");
+  EXPECT_EQ(outcome_of(*repository, {.quality = SymbolQuality::kFull}), "known");
+  EXPECT_EQ(kept(), image_of({.quality = SymbolQuality::kFull}));
+}
+
+TEST_F(RepositoryTest, AnExecutableAndItsDebugFileStayBesideEachOther) {
+  const auto repository = open();
+  EXPECT_EQ(outcome_of(*repository, {.quality = SymbolQuality::kDynsym}), "added");
+  EXPECT_EQ(outcome_of(*repository, {.kind = BinaryKind::kDebug}), "added");
+  EXPECT_EQ(kept(), image_of({.quality = SymbolQuality::kDynsym}));
+  EXPECT_EQ(kept(BinaryKind::kDebug), image_of({.kind = BinaryKind::kDebug}));
+  EXPECT_EQ(repository->find(kId)->quality(), SymbolQuality::kFull);
+}
+
+TEST_F(RepositoryTest, OtherBytesWithAsManySymbolsAreAConflict) {
+  const auto repository = open();
+  ASSERT_EQ(outcome_of(*repository, {}), "added");
+  const auto other = add(*repository, image_of({.filler = "on another machine"}));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kConflict);
+  EXPECT_THAT(other.error().text(), HasSubstr(to_hex(kId)));
+  EXPECT_EQ(kept(), image_of({}));
+}
+
+TEST_F(RepositoryTest, RefusesWhatIsNotTheBuildThatItIsCalled) {
+  const auto repository = open();
+  const auto other = add(*repository, image_of({}), {.build_id = "another build"});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kConflict);
+  EXPECT_FALSE(add(*repository, "no ELF file"));
+  EXPECT_FALSE(add(*repository, ""));
+  EXPECT_FALSE(add(*repository, image_of({.build_id = ""})));
+  EXPECT_FALSE(add(*repository, image_of({.build_id = std::string(20, '\0')})))
+      << "an ID that tells nothing apart";
+  EXPECT_FALSE(add(*repository, image_of({.build_id = "abc"})));
+  EXPECT_FALSE(add(*repository, image_of({.build_id = std::string(65, 'x')})));
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(RepositoryTest, RefusesFilesAndLabelsThatAreTooLarge) {
+  limits_.max_file_bytes = 1000;
+  const auto repository = open();
+  const auto large = add(*repository, image_of({.filler = std::string(2000, 'x')}));
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, ErrorCode::kTooLarge);
+  BinaryLabels labels;
+  EXPECT_FALSE(add_label(labels, "revision", std::string(257, 'x')));
+  EXPECT_FALSE(add_label(labels, "colour", "red"));
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(RepositoryTest, IsPrivate) {
+  const auto repository = open();
+  ASSERT_EQ(outcome_of(*repository, {}), "added");
+  struct stat info{};
+  ASSERT_EQ(::stat(repository_path(folder_.path()).c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700);
+  ASSERT_EQ(::stat(kept_path(folder_.path(), kId, BinaryKind::kExecutable).c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600);
+}
+
+TEST_F(RepositoryTest, KnowsAtTheNextStartWhatItHad) {
+  ASSERT_EQ(outcome_of(*open(), {}), "added");
+  const auto repository = open();
+  EXPECT_EQ(repository->find(kId)->files[0].added_ns, kNowNs);
+  EXPECT_EQ(repository->build_id_of(htl_hash(as_bytes(image_of({})))), kId);
+  EXPECT_EQ(repository->bytes(), image_of({}).size());
+  const auto records = read_records(folder_.path());
+  ASSERT_TRUE(records);
+  EXPECT_THAT(*records, SizeIs(1));
+}
+
+TEST_F(RepositoryTest, MakesARecordAgainThatIsLostOrDamaged) {
+  ASSERT_EQ(outcome_of(*open(), {}), "added");
+  const std::string path = record_path(folder_.path(), kId);
+  std::filesystem::remove(path);
+  EXPECT_EQ(open()->find(kId)->quality(), SymbolQuality::kFull);
+  std::ofstream(path, std::ios::binary) << "not a record";
+  EXPECT_EQ(open()->find(kId)->quality(), SymbolQuality::kFull);
+  std::filesystem::remove(kept_path(folder_.path(), kId, BinaryKind::kExecutable));
+  EXPECT_FALSE(open()->find(kId)) << "a record without its file";
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(RepositoryTest, RemovesWhatACrashLeftAndWhatHasAWrongName) {
+  ASSERT_EQ(outcome_of(*open(), {}), "added");
+  std::ofstream(incoming_path(folder_.path()) + "/half.tmp") << "half";
+  std::ofstream(record_path(folder_.path(), kId) + ".77.tmp") << "half";
+  std::ofstream(kept_path(folder_.path(), kId, BinaryKind::kDebug))
+      << image_of({.build_id = "some other build"});
+  EXPECT_THAT(open()->find(kId)->files, SizeIs(1));
+  EXPECT_THAT(files(), SizeIs(2)) << "the file and its record";
+}
+
+TEST_F(RepositoryTest, DropsOldAndSurplusBuildsThatNoRowUses) {
+  limits_.max_age_ns = 10 * kTestDayNs;
+  const auto repository = open();
+  for (int day = 0; day < 20; ++day) {
+    const SampleBinary sample{.build_id = fmt::format("build of day {:02}", day)};
+    ASSERT_TRUE(add(*repository, image_of(sample), {.now_ns = kNowNs + day * kTestDayNs}));
+  }
+  const std::string cut = std::string("build of day 03").substr(0, 20);
+  const auto report = repository->trim({cut}, kNowNs + 20 * kTestDayNs);
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_EQ(report->builds, 9) << "days 0 to 9, without the one that is used";
+  EXPECT_TRUE(repository->find("build of day 03"));
+  EXPECT_FALSE(repository->find("build of day 09"));
+  EXPECT_TRUE(repository->find("build of day 10"));
+  EXPECT_EQ(open()->bytes(), repository->bytes());
+}
+
+TEST_F(RepositoryTest, TakesNoMoreThanItsLimitAndMakesRoomByTheOldest) {
+  limits_.max_bytes = 10 * image_of({.build_id = "build 00"}).size();
+  const auto repository = open();
+  int added = 0;
+  for (int i = 0; i < 12; ++i) {
+    const auto one =
+        add(*repository, image_of({.build_id = fmt::format("build {:02}", i)}), {.now_ns = kNowNs + i});
+    added += one ? 1 : 0;
+    EXPECT_TRUE(one || one.error().code == ErrorCode::kUnavailable);
+  }
+  EXPECT_EQ(added, 10);
+  ASSERT_TRUE(repository->trim({}, kNowNs));
+  EXPECT_FALSE(repository->find("build 00"));
+  EXPECT_TRUE(repository->find("build 09"));
+  EXPECT_TRUE(add(*repository, image_of({.build_id = "build 11"})));
+}
+
+// Killed at every call that changes the disk, after which the next start has either the old file or the new one, and nothing else.
+TEST_F(RepositoryTest, ACrashAtAnyStepLeavesWholeFilesAlone) {
+  const std::string poor = image_of({.quality = SymbolQuality::kDynsym});
+  const std::string good = image_of({.quality = SymbolQuality::kFull});
+  bool has_failed = true;
+  int steps = 0;
+  for (int calls = 0; has_failed; ++calls) {
+    ASSERT_LT(calls, 1000);
+    std::filesystem::remove_all(repository_path(folder_.path()));
+    ASSERT_TRUE(add(*open(), poor));
+    const FailingDisk disk(calls);
+    bool is_acknowledged = false;
+    if (auto dying = BinaryRepository::open(folder_.path(), limits_, FailingDisk::calls())) {
+      is_acknowledged = add(**dying, good).has_value();
+    }
+    has_failed = FailingDisk::has_failed();
+    const auto repository = open();
+    EXPECT_TRUE(kept() == poor || kept() == good) << calls;
+    EXPECT_TRUE(!is_acknowledged || kept() == good) << calls;
+    const auto record = repository->find(kId);
+    ASSERT_TRUE(record) << calls;
+    EXPECT_EQ(record->files[0].content_hash, content_hash(as_bytes(kept()))) << calls;
+    EXPECT_EQ(record->quality(), kept() == good ? SymbolQuality::kFull : SymbolQuality::kDynsym) << calls;
+    EXPECT_THAT(files(), SizeIs(2)) << calls;
+    ++steps;
+  }
+  EXPECT_GT(steps, 8) << "writing, two syncs and a rename of the file, and of its record";
+}
+
+TEST_F(RepositoryTest, VerifyFindsFilesThatHaveChanged) {
+  const auto repository = open();
+  for (const char* id : {"first build", "second build"}) {
+    ASSERT_TRUE(add(*repository, image_of({.build_id = id})));
+  }
+  uint64_t last = 0;
+  const auto sound = verify_binaries(folder_.path(), [&](uint64_t bytes, uint64_t all_bytes) {
+    last = bytes;
+    EXPECT_LE(bytes, all_bytes);
+  });
+  ASSERT_TRUE(sound);
+  EXPECT_EQ(sound->files, 2);
+  EXPECT_EQ(last, repository->bytes());
+  EXPECT_THAT(sound->damaged, IsEmpty());
+  const std::string path = kept_path(folder_.path(), "first build", BinaryKind::kExecutable);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-1, std::ios::end);
+  file.put('\x7f');
+  file.close();
+  const auto damaged = verify_binaries(folder_.path(), {});
+  ASSERT_TRUE(damaged);
+  ASSERT_THAT(damaged->damaged, SizeIs(1));
+  EXPECT_EQ(damaged->damaged[0].path, path);
+}
+
+TEST(BinaryRecordText, DamagedRecordsAreRefused) {
+  BinaryRecord record{.build_id = kId, .labels = {{"revision", "a b\nc"}}};
+  record.set({.kind = BinaryKind::kDebug,
+              .quality = SymbolQuality::kLines,
+              .size_bytes = 7,
+              .content_hash = "content hash",
+              .htl_hash = "htl hash",
+              .modified_ns = 5,
+              .added_ns = kNowNs,
+              .source = "alice: a file with spaces"});
+  record.labels[0].second = "a b";
+  const std::string text = encode_record(record);
+  const auto back = decode_record(text);
+  ASSERT_TRUE(back) << back.error().text();
+  EXPECT_EQ(encode_record(*back), text);
+  EXPECT_EQ(back->files[0].source, "alice: a file with spaces");
+  for (size_t at = 0; at < text.size(); ++at) {
+    EXPECT_FALSE(decode_record(text.substr(0, at))) << at;
+    std::string flipped = text;
+    flipped[at] = static_cast<char>(flipped[at] ^ 1);
+    EXPECT_FALSE(decode_record(flipped)) << at;
+  }
+}
+
+TEST(HtlHash, IsOfBothEndsAndTheLength) {
+  EXPECT_EQ(htl_hash(as_bytes("a")).size(), 16);
+  EXPECT_NE(htl_hash(as_bytes(std::string(5000, 'a'))), htl_hash(as_bytes(std::string(5001, 'a'))));
+  std::string middle(20'000, 'a');
+  const std::string before = htl_hash(as_bytes(middle));
+  middle[10'000] = 'b';
+  EXPECT_EQ(htl_hash(as_bytes(middle)), before) << "the middle is not part of it";
+  middle[19'999] = 'b';
+  EXPECT_NE(htl_hash(as_bytes(middle)), before);
+}
+
+}  // namespace
+}  // namespace plimsoll::symbolizer::repository_test
