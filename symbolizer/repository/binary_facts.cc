@@ -44,6 +44,19 @@ store::SymbolQuality quality_of(const elf::ElfFile& file) {
   return has_functions(file, SHT_DYNSYM) ? store::SymbolQuality::kDynsym : store::SymbolQuality::kNone;
 }
 
+// The table of sections is mostly at the end: a file that was cut lacks it, and the reader takes the rest for a file without sections.
+Status expect_whole(Bytes image, std::string_view name) {
+  ByteReader reader(image);
+  const auto header = reader.read<Elf64_Ehdr>();
+  const uint64_t sections = std::max<uint64_t>(header.e_shnum, 1);
+  const uint64_t table_bytes = sections * header.e_shentsize;
+  const bool is_whole =
+      header.e_shoff == 0 || (header.e_shoff <= image.size() && table_bytes <= image.size() - header.e_shoff);
+  return reader.ok() && is_whole
+             ? Status()
+             : fail(ErrorCode::kCorrupt, "{} is incomplete: its section headers are missing", name);
+}
+
 // Code that was left out is the sign of a debug file; a supplementary file of dwz has no code at all.
 BinaryKind kind_of(const elf::ElfFile& file) {
   bool has_code = file.sections().empty();
@@ -83,6 +96,9 @@ Result<BinaryFacts> examine_binary(Bytes image, std::string_view name) {
   const auto file = elf::ElfFile::parse(image);
   if (!file) {
     return propagate(file, "reading {}", name);
+  }
+  if (const Status whole = expect_whole(image, name); !whole) {
+    return propagate(whole);
   }
   const std::string_view build_id = elf::build_id_or_none(file->build_id());
   if (build_id.empty()) {
