@@ -138,6 +138,32 @@ TEST_F(Access, CompilerProfilesAreForARoleOfTheirOwn) {
   EXPECT_EQ(status_of("fdo", "/api/v1/fdo-counts?build_id=abcd"), 403);
 }
 
+TEST_F(Access, BinariesAreAddedByARoleOfTheirOwn) {
+  ASSERT_TRUE(server_.becomes_ready());
+  const auto status_of = [this](const std::string& role, const std::string& method, const std::string& path) {
+    http::Client client(
+        {.base_url = server_.address(),
+         .credentials = {.token = role.empty() ? "" : settings_.token(role), .ca = settings_.ca()}});
+    const auto answer = client.send(method, path, method == "PUT" ? "no ELF file" : "",
+                                    method == "PUT" ? "application/octet-stream" : "");
+    return answer ? answer->status : 0;
+  };
+  const std::string upload = "/api/v1/binaries/";
+  EXPECT_EQ(status_of("binaries", "PUT", upload), 400) << "permitted, but it is no ELF file";
+  EXPECT_EQ(status_of("admin", "PUT", upload), 400);
+  for (const char* role : {"read", "upload", "enrol", "fdo"}) {
+    EXPECT_EQ(status_of(role, "PUT", upload), 403) << role;
+  }
+  EXPECT_EQ(status_of("", "PUT", upload), 401);
+  const std::string file = "/buildid/00112233445566778899/debuginfo";
+  EXPECT_EQ(status_of("read", "GET", file), 404) << "permitted, but there is none";
+  EXPECT_EQ(status_of("admin", "GET", file), 404);
+  EXPECT_EQ(status_of("binaries", "GET", file), 403);
+  EXPECT_EQ(status_of("upload", "GET", file), 403);
+  EXPECT_EQ(status_of("", "GET", file), 401);
+  EXPECT_EQ(status_of("binaries", "GET", "/api/v1/binaries"), 403);
+}
+
 TEST_F(Access, TokensAreReadAgainAtSighup) {
   ASSERT_TRUE(server_.becomes_ready());
   EXPECT_EQ(plimsoll({"machines"}, "read").status, 0);

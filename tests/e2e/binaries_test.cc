@@ -1,0 +1,187 @@
+// Binaries that are added to a server: old profiles get names, and other tools get the files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "base/file.h"
+#include "base/hex.h"
+#include "base/time.h"
+#include "elf/elf_file.h"
+#include "http/client.h"
+#include "proto/profile_codec.h"
+#include "tests/e2e/fleet.h"
+#include "tests/places.h"
+#include "tests/profile_fixture.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Key;
+using ::testing::Not;
+
+constexpr uint32_t kSymbolTableSection = 2;  // SHT_SYMTAB
+constexpr uint64_t kMaxFixtureBytes = 64 << 20;
+
+// A stripped library, its debug file, and what both were made of.
+const std::string kStripped = built_file("split.so");
+const std::string kDebugFile = built_file("split.debug");
+const std::string kWhole = built_file("inline_gcc5.so");
+
+std::string content_of(const std::string& path) {
+  const auto content = read_file(path, kMaxFixtureBytes);
+  EXPECT_TRUE(content) << content.error().text();
+  return content.value_or("");
+}
+
+std::string stripped_build_id() {
+  const std::string content = content_of(kStripped);
+  return std::string(elf::ElfFile::parse(as_bytes(content))->build_id());
+}
+
+// Of a function that the library does not export.
+uint64_t address_of_hidden() {
+  const std::string content = content_of(kWhole);
+  uint64_t address = 0;
+  elf::ElfFile::parse(as_bytes(content))
+      ->for_each_symbol(kSymbolTableSection, [&](const elf::Symbol& symbol) {
+        address = symbol.name == "_ZN7fixture12_GLOBAL__N_16hiddenEi" ? symbol.address : address;
+      });
+  EXPECT_NE(address, 0);
+  return address;
+}
+
+// When rows were written, and how many bytes.
+std::map<std::string, std::string> row_files(const std::string& data_dir) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(data_dir + "/blocks")) {
+    struct stat info{};
+    if (entry.path().extension() == ".rows" && ::stat(entry.path().c_str(), &info) == 0) {
+      files[entry.path().string()] =
+          fmt::format("{} {}.{:09} {}", info.st_ino, info.st_mtim.tv_sec, info.st_mtim.tv_nsec, info.st_size);
+    }
+  }
+  return files;
+}
+
+class Binaries : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(server_.becomes_ready()) << server_.process().err(); }
+
+  void send_profile() {
+    wire::Binary binary;
+    binary.set_identity_kind(wire::GNU_BUILD_ID);
+    binary.set_identity(stripped_build_id());
+    binary.set_path("/nowhere/split.so");
+    wire::RawProfile profile =
+        make_profile({.seed = 1, .from_ns = wall_now_ns() - 60 * kNsPerSecond, .stacks = "main 1\n"});
+    add_sample(profile, binary, wire::ELF, address_of_hidden(), 99);
+    http::Client daemon({.base_url = server_.fleet_address()});
+    const auto sent =
+        daemon.send("PUT", "/fleet/v1/profiles/" + to_hex(profile.profile_id()), wire::encode(profile));
+    ASSERT_TRUE(sent && sent->ok()) << (sent ? sent->body : sent.error().text());
+    ASSERT_TRUE(eventually([this] { return functions().contains("[no symbol in split.so]"); }));
+  }
+
+  std::map<std::string, double> functions() { return self_of(top({"--server", server_.address()})); }
+
+  Finished binaries(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"plimsoll", "binaries"});
+    arguments.insert(arguments.end(), {"--server", server_.address()});
+    return run(arguments);
+  }
+
+  Finished shell(const std::string& command) const {
+    return run({"/bin/sh", "-c",
+                fmt::format("export DEBUGINFOD_URLS='http://{}' DEBUGINFOD_CACHE_PATH='{}'; {}",
+                            server_.address(), folder_ / "cache", command)});
+  }
+
+  TemporaryFolder folder_;
+  std::string data_dir_ = folder_ / "data";
+  // Names come because a file has arrived, and not because it was time to look.
+  TestServer server_{data_dir_, "[symbols]\nretry = \"24h\"\n"};
+};
+
+TEST_F(Binaries, OldRowsGetNamesAndAreNotRewritten) {
+  send_profile();
+  const auto files_before = row_files(data_dir_);
+  ASSERT_FALSE(files_before.empty());
+  const std::string hex = to_hex(stripped_build_id());
+
+  EXPECT_THAT(binaries({"missing", "--csv"}).out, HasSubstr("split.so," + hex));
+  const Finished stripped = binaries({"add", kStripped});
+  ASSERT_EQ(stripped.status, 0) << stripped.err;
+  EXPECT_THAT(stripped.out, HasSubstr("added"));
+  EXPECT_THAT(binaries({"missing", "--csv"}).out, HasSubstr("executable (dynsym)"));
+  EXPECT_THAT(functions(), Contains(Key("[no symbol in split.so]"))) << "it is stripped";
+
+  const Finished debug = binaries({"add", kDebugFile, "--revision", "4f2c"});
+  ASSERT_EQ(debug.status, 0) << debug.err;
+  EXPECT_TRUE(eventually([this] { return !functions().contains("[no symbol in split.so]"); }));
+  EXPECT_THAT(functions(), Contains(Key(HasSubstr("hidden"))));
+  EXPECT_EQ(row_files(data_dir_), files_before);
+  EXPECT_THAT(binaries({"missing", "--csv"}).out, Not(HasSubstr(hex)));
+
+  const Finished shown = binaries({"show", hex.substr(0, 10), "--csv"});
+  EXPECT_THAT(shown.out, HasSubstr("executable,dynsym"));
+  EXPECT_THAT(shown.out, HasSubstr("debug,full DWARF"));
+  EXPECT_THAT(shown.out, HasSubstr("4f2c"));
+  EXPECT_THAT(binaries({"list", "--csv"}).out, HasSubstr(hex));
+  EXPECT_THAT(binaries({"add", kDebugFile, "--csv"}).out, HasSubstr("known"));
+}
+
+TEST_F(Binaries, AFolderIsAddedAndVerified) {
+  std::filesystem::create_directories(folder_ / "build/lib");
+  std::filesystem::copy_file(kStripped, folder_ / "build/lib/split.so");
+  std::filesystem::copy_file(kDebugFile, folder_ / "build/split.debug");
+  std::ofstream(folder_ / "build/README") << "text";
+  const Finished added = binaries({"add", folder_ / "build", "--csv"});
+  EXPECT_EQ(added.status, 0) << added.err;
+  EXPECT_THAT(added.out, HasSubstr("lib/split.so"));
+  EXPECT_THAT(added.out, HasSubstr("split.debug"));
+  const Finished verified = run({"plimsoll", "binaries", "verify", "--data", data_dir_});
+  EXPECT_EQ(verified.status, 0) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("verified 2 files of 1 builds"));
+}
+
+TEST_F(Binaries, NamesComeWithoutAServerToo) {
+  const std::string data_dir = folder_ / "alone";
+  wire::Binary binary;
+  binary.set_identity_kind(wire::GNU_BUILD_ID);
+  binary.set_identity(stripped_build_id());
+  binary.set_path("/nowhere/split.so");
+  wire::RawProfile profile = make_profile({.seed = 2, .stacks = "main 1\n"});
+  add_sample(profile, binary, wire::ELF, address_of_hidden(), 99);
+  std::ofstream(folder_ / "profile", std::ios::binary) << wire::encode(profile);
+  ASSERT_EQ(run({"plimsoll", "import", "--data", data_dir, folder_ / "profile"}).status, 0);
+  EXPECT_THAT(self_of(top({"--data", data_dir})), Contains(Key("[no symbol in split.so]")));
+  const Finished added = run({"plimsoll", "binaries", "add", kDebugFile, "--data", data_dir});
+  ASSERT_EQ(added.status, 0) << added.err;
+  ASSERT_EQ(run({"plimsoll", "import", "--data", data_dir}).status, 0);
+  EXPECT_THAT(self_of(top({"--data", data_dir})), Contains(Key(HasSubstr("hidden"))));
+}
+
+TEST_F(Binaries, DebuginfodFindGetsThem) {
+  if (shell("command -v debuginfod-find").status != 0) {
+    GTEST_SKIP() << "debuginfod-find is missing (Debian package debuginfod)";
+  }
+  ASSERT_EQ(binaries({"add", kStripped, kDebugFile}).status, 0);
+  const std::string hex = to_hex(stripped_build_id());
+  for (const auto& [artifact, path] :
+       std::map<std::string, std::string>{{"executable", kStripped}, {"debuginfo", kDebugFile}}) {
+    const Finished found = shell(fmt::format("debuginfod-find {} {}", artifact, hex));
+    ASSERT_EQ(found.status, 0) << found.err;
+    const std::string fetched = found.out.substr(0, found.out.find('\n'));
+    EXPECT_EQ(content_of(fetched), content_of(path)) << fetched;
+  }
+  EXPECT_NE(shell("debuginfod-find debuginfo 00112233445566778899").status, 0);
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
