@@ -31,19 +31,32 @@ using symbolizer::BinaryRepository;
 
 constexpr std::string_view kUploadPath = "/api/v1/binaries/";
 constexpr std::string_view kBuildIdPath = "/buildid/";
+constexpr uint64_t kBytesBetweenChecks = uint64_t{16} << 20;
 constexpr uint64_t kMaxServedBytes = std::numeric_limits<int64_t>::max();
 
 class BinaryUpload : public http::BodySink {
  public:
-  explicit BinaryUpload(symbolizer::StagedBinary staged) : staged_(std::move(staged)) {}
+  BinaryUpload(symbolizer::StagedBinary staged, std::function<Status()> check_room)
+      : staged_(std::move(staged)), check_room_(std::move(check_room)) {}
 
-  Status take(Bytes piece) override { return staged_.write(piece); }
+  // Others fill the disk meanwhile.
+  Status take(Bytes piece) override {
+    if (check_room_ && staged_.bytes() >= checked_bytes_ + kBytesBetweenChecks) {
+      checked_bytes_ = staged_.bytes();
+      if (const Status room = check_room_(); !room) {
+        return room;
+      }
+    }
+    return staged_.write(piece);
+  }
 
   // Once; nothing more comes.
   symbolizer::StagedBinary release() { return std::move(staged_); }
 
  private:
   symbolizer::StagedBinary staged_;
+  const std::function<Status()> check_room_;
+  uint64_t checked_bytes_ = 0;
 };
 
 std::optional<std::string> checked_build_id(std::string_view hex) {
@@ -302,9 +315,9 @@ http::Route upload_route(BinaryRepository& repository, const BinaryDoorOptions& 
       return propagate(room);
     }
     auto staged = repository.stage();
-    return staged
-               ? Result<std::shared_ptr<http::BodySink>>(std::make_shared<BinaryUpload>(*std::move(staged)))
-               : propagate(staged);
+    return staged ? Result<std::shared_ptr<http::BodySink>>(
+                        std::make_shared<BinaryUpload>(*std::move(staged), check_room))
+                  : propagate(staged);
   };
   route.handle = [&repository, max_bytes = options.max_file_bytes,
                   added = options.added](const http::Request& request) {

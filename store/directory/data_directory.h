@@ -12,6 +12,7 @@
 //   building      the profile that is becoming rows (store/building/building_mark.h)
 //   reserve       room for orders on a full disk (store/directory/disk_reserve.h)
 //   symtab/       symbol tables by build (symbolizer/worker)
+//   binaries/     executables and debug files that were added (symbolizer/repository)
 //   quarantine/   files that were found damaged
 #pragma once
 

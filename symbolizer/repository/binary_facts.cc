@@ -103,7 +103,7 @@ Result<BinaryFacts> examine_binary(Bytes image, std::string_view name) {
   const std::string_view build_id = elf::build_id_or_none(file->build_id());
   if (build_id.empty()) {
     return with_hint(fail(ErrorCode::kUnsupported, "{} has no build ID", name),
-                     "link it with -Wl,--build-id (Go: -ldflags=-B=gobuildid)");
+                     "link it with -Wl,--build-id (Go 1.21 and later: -ldflags='-B gobuildid')");
   }
   if (build_id.size() < kMinBuildIdBytes || build_id.size() > kMaxBuildIdBytes) {
     return fail(ErrorCode::kUnsupported, "{} has a build ID of {} bytes; {} to {} are supported", name,
