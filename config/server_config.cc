@@ -38,7 +38,7 @@ Status check_token(const AccessToken& token) {
              ? Status()
              : with_hint(
                    fail(ErrorCode::kInvalid, "the token of {}: no such role: \"{}\"", token.name, token.role),
-                   "roles are read, admin, upload, enrol and fdo");
+                   "roles are read, admin, upload, enrol, fdo and binaries");
 }
 
 Status check_tokens(const std::vector<AccessToken>& tokens) {
@@ -357,8 +357,7 @@ std::vector<Key> binaries_keys(ServerConfig& config) {
   return {
       {"binaries.max_bytes",
        "Maximum size of all binaries and debug files that were added (plimsoll binaries add). Those that no "
-       "recent "
-       "row\nuses are dropped first; beyond it no more are taken.",
+       "recent row\nuses are dropped first; beyond it no more are taken.",
        SizeBytes{&config.binaries_max_bytes}, Range{int64_t{1} << 20, int64_t{1} << 50}},
       {"binaries.max_file_bytes", "Maximum size of one binary or debug file.",
        SizeBytes{&config.binaries_max_file_bytes}, Range{int64_t{1} << 20, int64_t{64} << 30}},

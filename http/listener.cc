@@ -294,11 +294,11 @@ std::optional<Response> Listener::Server::sink_piece(Exchange& exchange, std::st
     return too_large(exchange);
   }
   if (!request.sink) {
-    auto begun = exchange.route->begin_body(request);
-    if (!begun) {
-      return error_response(begun.error());
+    auto sink = exchange.route->begin_body(request);
+    if (!sink) {
+      return error_response(sink.error());
     }
-    request.sink = *std::move(begun);
+    request.sink = *std::move(sink);
   }
   exchange.sunk_bytes += data.size();
   const Status taken = request.sink->take(as_bytes(data));
