@@ -58,7 +58,7 @@ struct ListenerCounts {
 class Listener {
  public:
   // Fails with kDenied beyond loopback, kConflict where the port is taken, kInvalid for a wrong address,
-  // route, certificate or option (a route may not take a larger body than may be buffered).
+  // route, certificate or option (a route without begin_body may not take a larger body than may be buffered).
   static Result<std::unique_ptr<Listener>> start(ListenerOptions options, std::vector<Route> routes);
 
   Listener(const Listener&) = delete;
