@@ -106,6 +106,9 @@ BackgroundTask::Pass binaries_pass(symbolizer::BinaryRepository& repository,
                                    query::SnapshotCache& snapshots) {
   return [&repository, &snapshots](const std::stop_token&) -> Result<NextPass> {
     const int64_t now_ns = wall_now_ns();
+    if (!repository.has_surplus(now_ns)) {
+      return NextPass{.after = kBinariesInterval};
+    }
     const auto snapshot = snapshots.newest(
         store::TimeSpans{store::TimeSpan{.from_ns = now_ns - kRecentRowsNs, .to_ns = now_ns}});
     if (!snapshot) {

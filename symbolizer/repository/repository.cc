@@ -326,6 +326,15 @@ bool BinaryRepository::is_used(std::string_view build_id, const std::set<std::st
          used.contains(std::string(build_id.substr(0, elf::kCutBuildIdBytes)));
 }
 
+bool BinaryRepository::has_surplus(int64_t now_ns) const {
+  if (is_nearly_full()) {
+    return true;
+  }
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(
+      records_, [&](const auto& entry) { return entry.second.added_ns() < now_ns - limits_.max_age_ns; });
+}
+
 Result<TrimReport> BinaryRepository::trim(const std::set<std::string>& used, int64_t now_ns) {
   const std::lock_guard one(adding_);
   std::vector<BinaryRecord> unused;
@@ -340,7 +349,7 @@ Result<TrimReport> BinaryRepository::trim(const std::set<std::string>& used, int
   std::ranges::sort(unused, {}, &BinaryRecord::added_ns);
   TrimReport report;
   for (const BinaryRecord& record : unused) {
-    if (record.added_ns() >= now_ns - limits_.max_age_ns && bytes() <= limits_.max_bytes / 10 * 9) {
+    if (record.added_ns() >= now_ns - limits_.max_age_ns && !is_nearly_full()) {
       break;
     }
     if (const Status removed = remove_build(record); !removed) {

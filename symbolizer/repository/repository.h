@@ -84,6 +84,9 @@ class BinaryRepository {
   // build IDs as rows have them, which perf may have cut (elf::is_build).
   Result<TrimReport> trim(const std::set<std::string>& used, int64_t now_ns);
 
+  // Whether trim() would remove anything, were none of them used: what is used need not be known otherwise.
+  bool has_surplus(int64_t now_ns) const;
+
   uint64_t bytes() const;
   const std::string& data_dir() const { return data_dir_; }
 
@@ -102,6 +105,8 @@ class BinaryRepository {
   Result<AddedBinary> place(StagedBinary staged, const BinaryFacts& facts, BinaryRecord record,
                             const BinaryOrigin& origin);
   Status make_folder_of(std::string_view build_id) const;
+  // Whether the oldest unused builds are to make room.
+  bool is_nearly_full() const { return bytes() > limits_.max_bytes / 10 * 9; }
   static bool is_used(std::string_view build_id, const std::set<std::string>& used);
 
   const std::string data_dir_;

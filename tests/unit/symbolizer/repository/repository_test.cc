@@ -244,6 +244,8 @@ TEST_F(RepositoryTest, DropsOldAndSurplusBuildsThatNoRowUses) {
     const SampleBinary sample{.build_id = fmt::format("build of day {:02}", day)};
     ASSERT_TRUE(add(*repository, image_of(sample), {.now_ns = kNowNs + day * kTestDayNs}));
   }
+  EXPECT_FALSE(repository->has_surplus(kNowNs));
+  EXPECT_TRUE(repository->has_surplus(kNowNs + 20 * kTestDayNs));
   const std::string cut = std::string("build of day 03").substr(0, 20);
   const auto report = repository->trim({cut}, kNowNs + 20 * kTestDayNs);
   ASSERT_TRUE(report) << report.error().text();
