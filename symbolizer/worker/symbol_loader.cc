@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "elf/build_id.h"
 #include "symbolizer/search/debug_links.h"
 
 namespace plimsoll::symbolizer {
@@ -50,6 +51,8 @@ std::optional<BinarySymbols> SymbolLoader::load(const WantedBinary& wanted) {
 }
 
 std::optional<MadeTable> SymbolLoader::make(const WantedBinary& wanted) {
+  // Before the search: what arrives meanwhile then differs from it.
+  std::string looked_at_before = looked_at_of_failure(wanted);
   TableQuery query{.identity_kind = wanted.identity_kind,
                    .identity = std::string(wanted.identity),
                    .paths = {wanted.paths.begin(), wanted.paths.end()},
@@ -70,7 +73,7 @@ std::optional<MadeTable> SymbolLoader::make(const WantedBinary& wanted) {
   // Whatever the search without DWARF missed is not what was wrong.
   result.reasons = std::move(reasons);
   if (result.looked_at.empty()) {
-    result.looked_at = looked_at_of_failure(wanted);
+    result.looked_at = std::move(looked_at_before);
   }
   return result;
 }
@@ -83,6 +86,7 @@ std::string SymbolLoader::looked_at_of_failure(const WantedBinary& wanted) const
   }
   for (const std::string& root : roots_.debug_folders) {
     search.note(build_id_path(root, wanted.identity));
+    search.note(elf::build_id_entry(root, wanted.identity));
   }
   return search.looked_at();
 }

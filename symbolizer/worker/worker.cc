@@ -97,13 +97,11 @@ void add_to_report(const LookedUp& looked_up, SymbolizeReport& report) {
   }
   if (looked_up.quality <= store::SymbolQuality::kDynsym && !looked_up.reasons.empty()) {
     const bool is_partial = looked_up.quality != store::SymbolQuality::kNone;
-    report.missing.push_back(
-        is_partial
-            ? fmt::format(
-                  "partial symbols for {} (exported functions only): {}; install its debug package, or add "
-                  "its debug file below symbols.debug_roots (--debug-root)",
-                  path, looked_up.reasons)
-            : fmt::format("no symbols for {}: {}", path, looked_up.reasons));
+    report.missing.push_back(is_partial ? fmt::format("partial symbols for {} (exported functions only): {}; "
+                                                      "add its debug file (plimsoll binaries "
+                                                      "add), or install its debug package",
+                                                      path, looked_up.reasons)
+                                        : fmt::format("no symbols for {}: {}", path, looked_up.reasons));
   }
 }
 

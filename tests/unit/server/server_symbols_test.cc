@@ -9,11 +9,13 @@
 
 #include "base/file.h"
 #include "base/hex.h"
+#include "base/time.h"
 #include "http/client.h"
 #include "proto/symbol_table.pb.h"
 #include "server/server.h"
 #include "tests/eventually.h"
 #include "tests/unit/symbolizer/binding_fixture.h"
+#include "tests/unit/symbolizer/repository/sample_binary.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -78,6 +80,26 @@ TEST_F(ServerSymbols, RowsBecomeVisibleWhileSymbolsAreRead) {
   ASSERT_TRUE(sent->ok()) << sent->body;
   EXPECT_TRUE(plimsoll::testing::eventually([&] { return number("SELECT count(*) FROM origin") == 2; }));
   EXPECT_EQ(::kill(running, 0), 0);
+}
+
+TEST_F(ServerSymbols, AFileThatArrivesIsSearchedForAtOnce) {
+  config_.symbol_retry_ns = 24 * kNsPerHour;
+  const auto server = start("echo $$ > done");
+  // One for all there is, and after its failure one for symbols alone.
+  const auto wait_for_search = [this] {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      EXPECT_GT(worker("started"), 0);
+      EXPECT_GT(worker("done"), 0);
+    }
+  };
+  wait_for_search();
+  http::Client client({.base_url = server->address()});
+  const auto added =
+      client.send("PUT", "/api/v1/binaries/", image_of({.build_id = "build", .kind = BinaryKind::kDebug}),
+                  "application/octet-stream");
+  ASSERT_TRUE(added) << added.error().text();
+  ASSERT_EQ(added->status, 201) << added->body;
+  wait_for_search();
 }
 
 TEST_F(ServerSymbols, TheConfigurationSaysWhatItMayAllocate) {
