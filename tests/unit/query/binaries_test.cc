@@ -1,0 +1,120 @@
+// Which binaries were added, and which sampled ones lack names.
+#include "query/operations/binaries.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/hex.h"
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::query::binaries_test {
+namespace {
+
+using symbolizer::BinaryKind;
+using symbolizer::BinaryRecord;
+using symbolizer::KeptFile;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+const std::string kSearch = "search's build ID of 20";
+const std::string kLibz = "libz's build ID";
+
+wire::Binary binary(const std::string& identity, const std::string& path) {
+  wire::Binary made;
+  made.set_identity_kind(wire::GNU_BUILD_ID);
+  made.set_identity(identity);
+  made.set_path(path);
+  return made;
+}
+
+BinaryRecord record(const std::string& build_id, std::vector<KeptFile> files) {
+  BinaryRecord made{.build_id = build_id};
+  for (KeptFile& file : files) {
+    made.set(std::move(file));
+  }
+  return made;
+}
+
+// "path kept command" by row.
+std::vector<std::string> lines_of(const Result<Table>& table) {
+  EXPECT_TRUE(table) << table.error().text();
+  std::vector<std::string> lines;
+  for (const auto& row : table ? table->rows : std::vector<std::vector<Value>>()) {
+    const auto text = [&](std::string_view column) {
+      return std::get<std::string>(row[column_of(*table, column)]);
+    };
+    lines.push_back(fmt::format("{} {:.2f} [{}] {}", text("binary"),
+                                std::get<double>(row[column_of(*table, "share")]), text("kept"),
+                                text("command")));
+  }
+  return lines;
+}
+
+class MissingBinariesTest : public ::testing::Test {
+ protected:
+  MissingBinariesTest() {
+    wire::RawProfile profile = make_profile({.stacks = "main;work 10\n"});
+    add_sample(profile, binary(kLibz, "/lib/libz.so.1"), wire::ELF, 0x10, 20);
+    add_sample(profile, binary(kSearch, "/srv/search"), wire::ELF, 0x20, 40);
+    add_sample(profile, binary(kSearch, "/srv/search"), wire::ELF, 0x30, 30);
+    fleet_.add(profile);
+  }
+
+  Result<Table> ask(const std::vector<BinaryRecord>& records, const Parameters& parameters = {}) const {
+    const auto request = parse_missing_binaries(parameters, 0);
+    return request ? missing_binaries(*request, records, **Snapshot::load(fleet_.path()))
+                   : Result<Table>(propagate(request));
+  }
+
+  Fleet fleet_;
+};
+
+TEST_F(MissingBinariesTest, AreRankedByTheSamplesThatWouldGetNames) {
+  EXPECT_THAT(lines_of(ask({})),
+              ElementsAre("search 0.70 [nothing] plimsoll binaries add /srv/search",
+                          "libz.so.1 0.20 [nothing] plimsoll binaries add /lib/libz.so.1"));
+  EXPECT_THAT(lines_of(ask({}, {{"limit", "1"}})), ElementsAre(StartsWith("search")));
+}
+
+TEST_F(MissingBinariesTest, AStrippedBinaryThatIsKeptWantsItsDebugFile) {
+  const std::vector<BinaryRecord> records{
+      record(kSearch + " that perf has cut", {}),
+      record(kLibz, {{.kind = BinaryKind::kExecutable, .quality = store::SymbolQuality::kDynsym}})};
+  const auto lines = lines_of(ask(records));
+  ASSERT_EQ(lines.size(), 2);
+  EXPECT_THAT(lines[1], HasSubstr("[executable (dynsym)] plimsoll binaries add libz.so.1.debug"));
+}
+
+TEST_F(MissingBinariesTest, RefusesOddParameters) {
+  EXPECT_FALSE(ask({}, {{"limit", "0"}}));
+  EXPECT_FALSE(ask({}, {{"colour", "red"}}));
+}
+
+TEST(BinariesView, ListsFilesTheNewestBuildFirst) {
+  const std::vector<BinaryRecord> records{
+      record(kLibz, {{.kind = BinaryKind::kDebug, .quality = store::SymbolQuality::kFull, .added_ns = 1}}),
+      record(kSearch, {{.kind = BinaryKind::kExecutable, .added_ns = 2, .source = "alice: search"},
+                       {.kind = BinaryKind::kDebug, .added_ns = 3}})};
+  const auto table = binaries({}, records);
+  ASSERT_TRUE(table) << table.error().text();
+  ASSERT_EQ(table->rows.size(), 3);
+  EXPECT_EQ(table->rows[0][0], Value(to_hex(kSearch)));
+  EXPECT_EQ(table->rows[0][1], Value("executable"));
+  EXPECT_EQ(table->rows[0][column_of(*table, "source")], Value("alice: search"));
+  EXPECT_EQ(table->rows[1][1], Value("debug"));
+  EXPECT_EQ(table->rows[2][2], Value("full DWARF"));
+
+  const auto one = binaries({.build_id = to_hex(kLibz).substr(0, 6)}, records);
+  ASSERT_TRUE(one) << one.error().text();
+  EXPECT_EQ(one->rows.size(), 1);
+  const auto none = binaries({.build_id = "00"}, records);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(binaries({}, {})->rows, IsEmpty());
+  EXPECT_FALSE(parse_binaries({{"build_id", "XYZ"}}, 0));
+}
+
+}  // namespace
+}  // namespace plimsoll::query::binaries_test
