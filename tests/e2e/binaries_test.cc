@@ -167,6 +167,48 @@ TEST_F(Binaries, NamesComeWithoutAServerToo) {
   EXPECT_THAT(self_of(top({"--data", data_dir})), Contains(Key(HasSubstr("hidden"))));
 }
 
+TEST_F(Binaries, ASampledStrippedProgramGetsItsNames) {
+  if (!may_sample_machine()) {
+    GTEST_SKIP() << "this user may not sample the machine";
+  }
+  std::ofstream(folder_ / "spin.c") << R"(static volatile unsigned long turns;
+__attribute__((noinline)) static void spin_here(void) {
+  for (unsigned long i = 0; i < 1000000; ++i) {
+    turns += i;
+  }
+}
+int main(void) {
+  for (;;) {
+    spin_here();
+  }
+}
+)";
+  const Finished built =
+      run({"/bin/sh", "-c",
+           fmt::format("cd '{}' && gcc -O1 -g -Wl,--build-id=sha1 spin.c -o spin && objcopy "
+                       "--only-keep-debug spin spin.debug && strip --strip-all spin && mkdir empty",
+                       folder_.path())});
+  ASSERT_EQ(built.status, 0) << built.err;
+  {
+    const Background load({folder_ / "spin"});
+    const Finished once = run({"plimsolld", "--once", "2", "--rate", "499", "--output", folder_ / "profile"});
+    ASSERT_EQ(once.status, 0) << once.err;
+  }
+  const std::string data_dir = folder_ / "sampled";
+  ASSERT_EQ(
+      run({"plimsoll", "import", "--data", data_dir, "--symbol-root", folder_ / "empty", folder_ / "profile"})
+          .status,
+      0);
+  const auto functions = [&] { return self_of(top({"--data", data_dir, "--where", "app=spin"})); };
+  EXPECT_THAT(functions(), Contains(Key("[no symbol in spin]")));
+  const auto files_before = row_files(data_dir);
+  const Finished added = run({"plimsoll", "binaries", "add", folder_ / "spin.debug", "--data", data_dir});
+  ASSERT_EQ(added.status, 0) << added.err;
+  ASSERT_EQ(run({"plimsoll", "import", "--data", data_dir, "--symbol-root", folder_ / "empty"}).status, 0);
+  EXPECT_THAT(functions(), Contains(Key("spin_here")));
+  EXPECT_EQ(row_files(data_dir), files_before);
+}
+
 TEST_F(Binaries, DebuginfodFindGetsThem) {
   if (shell("command -v debuginfod-find").status != 0) {
     GTEST_SKIP() << "debuginfod-find is missing (Debian package debuginfod)";
