@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/views/answer_source.h"
 #include "query/table/table.h"
 
 namespace plimsoll::cli {
 
 struct DiagnoseOptions {
   std::vector<std::string> traces;  // files and folders
-  std::string data_dir;             // or a store
+  AnswerSource source;              // or a store
   // As parse_time_ns() reads them; empty: without a limit.
   std::string since, until;
   std::string reference_since, reference_until;  // both empty: all requests outside of the window

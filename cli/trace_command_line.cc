@@ -13,10 +13,10 @@ constexpr const char* kTraceFormats =
     "File or folder of request traces: OTLP (Protobuf, JSON), Zipkin v2, Jaeger JSON or CSV, plain or "
     "compressed; may be repeated";
 
-// One of them, which expect_traces_or_data() asks for.
-void add_trace_files(CLI::App& command, std::vector<std::string>& paths, std::string& data_dir) {
+// One of them, which expect_traces_or_source() asks for.
+void add_trace_source(CLI::App& command, std::vector<std::string>& paths, AnswerSource& source) {
   command.add_option("--traces", paths, kTraceFormats)->allow_extra_args(false)->type_name("PATH");
-  command.add_option("--data", data_dir, "Data directory of a server that receives traces")->type_name("DIR");
+  add_source(command, source, [&paths] { return paths.empty(); });
 }
 
 void add_time(CLI::App& command, const std::string& flag, std::string& time, const std::string& help) {
@@ -26,13 +26,14 @@ void add_time(CLI::App& command, const std::string& flag, std::string& time, con
 void add_diagnose(CLI::App& app, DiagnoseOptions& options) {
   auto* command = app.add_subcommand(
       "diagnose", "Find the service, method and replica that makes requests slow, from their traces");
-  add_trace_files(*command, options.traces, options.data_dir);
+  add_trace_source(*command, options.traces, options.source);
   add_time(*command, "--since", options.since,
            "Start of the window to diagnose: RFC 3339, or 30m for half an hour ago (default: all)");
   add_time(*command, "--until", options.until, "End of the window");
-  add_time(*command, "--reference-since", options.reference_since,
-           "Start of the requests to compare with (default: all outside of the window; with --data the hour "
-           "before it)");
+  add_time(
+      *command, "--reference-since", options.reference_since,
+      "Start of the requests to compare with (default: all outside of the window; with --data and --server "
+      "the hour before it)");
   add_time(*command, "--reference-until", options.reference_until, "End of the requests to compare with");
   command->add_option("--service", options.service, "Only findings of this service")->type_name("NAME");
   using By = DiagnoseOptions::By;
@@ -63,6 +64,8 @@ Examples:
   plimsoll diagnose --traces traces
   # by CloudDiag's robust PCA
   plimsoll diagnose --traces traces --by clouddiag
+  # what a server has received, against the hour before the window
+  plimsoll diagnose --server ADDR --since 2026-11-21T07:10:00Z --until 2026-11-21T07:13:00Z
 )");
 }
 
@@ -118,7 +121,7 @@ void add_trace(CLI::App& app, TraceShowOptions& options) {
   show->add_option("id", options.id, "Trace ID in hexadecimal; the first or last digits will do")
       ->type_name("ID")
       ->required();
-  add_trace_files(*show, options.traces, options.data_dir);
+  add_trace_source(*show, options.traces, options.source);
   show->add_flag("--json", options.is_json, "Print one JSON document");
   show->footer(
       R"(Children of another machine are shifted by the offset of its clock. The self time of a call to another service is what
@@ -128,6 +131,8 @@ Examples:
   plimsoll trace show 4bf92f3577b34da6a3ce929d0e0e4736 --traces traces.csv
   # the first digits; a folder
   plimsoll trace show 4bf92f35 --traces traces --json
+  # what a server has received
+  plimsoll trace show 4bf92f3577b34da6a3ce929d0e0e4736 --server ADDR
 )");
   trace->footer(R"(Example:
   plimsoll trace show 4bf92f3577b34da6a3ce929d0e0e4736 --traces traces.csv

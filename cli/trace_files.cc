@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <set>
 #include <string>
 #include <tuple>
@@ -12,8 +11,6 @@
 #include "base/file.h"
 #include "base/time.h"
 #include "formats/traces/read_spans.h"
-#include "store/directory/data_directory.h"
-#include "store/store.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -52,47 +49,6 @@ Status read_trace_file(const std::string& path, TraceFiles& made) {
                                      read->rejected + read->taken, read->first_rejection));
   }
   return {};
-}
-
-// Of spans of requests that began in a time.
-constexpr int64_t kAroundNs = int64_t{600} * 1'000'000'000;
-
-void assemble_all(TraceFiles& made) {
-  made.assembly = traces::assemble(*made.spans);
-  if (const std::string repairs = traces::describe(made.assembly.counts); !repairs.empty()) {
-    made.notes.push_back(fmt::format("{} spans, {} requests: {}", made.assembly.counts.spans,
-                                     made.assembly.traces.size(), repairs));
-  }
-}
-
-Result<TraceFiles> read_store(const std::string& data_dir, const store::SpanQuestion& question) {
-  const auto directory = store::DataDirectory::open_for_reading(data_dir);
-  if (!directory) {
-    return propagate(directory);
-  }
-  TraceFiles made{.spans = std::make_unique<traces::SpanSet>(), .assembly = {}, .notes = {}};
-  double min_weight = std::numeric_limits<double>::infinity();
-  double max_weight = 0;
-  const auto damaged =
-      store::open_span_source(data_dir)->read(question, [&](const store::StoredSpan& stored) -> Status {
-        min_weight = std::min(min_weight, stored.weight);
-        max_weight = std::max(max_weight, stored.weight);
-        return made.spans->add(stored.span);
-      });
-  if (!damaged) {
-    return propagate(damaged);
-  }
-  for (const store::DamagedPart& part : *damaged) {
-    made.notes.push_back(fmt::format("{} spans are missing: {}",
-                                     part.rows == 0 ? "some" : std::to_string(part.rows), part.why));
-  }
-  // Nothing that is computed from a SpanSet knows weights: counts and shares of the two mix.
-  if (min_weight < max_weight) {
-    made.notes.push_back(
-        fmt::format("spans of different sampling rates are counted alike: each stands for {} to {} requests",
-                    min_weight, max_weight));
-  }
-  return made;
 }
 
 }  // namespace
@@ -138,46 +94,19 @@ Result<TraceFiles> read_trace_files(const std::vector<std::string>& paths, const
     return with_hint(fail(ErrorCode::kNotFound, "no spans in {}", fmt::join(paths, ", ")),
                      "docs/traces.md lists the formats that are read");
   }
-  assemble_all(made);
+  query::assemble_requests(made);
   return made;
 }
 
-Result<TraceFiles> read_stored_traces(const std::string& data_dir, const TimeRange& began) {
-  store::SpanQuestion question;
-  question.times.from_ns = began.from_ns > kAroundNs ? began.from_ns - kAroundNs : 0;
-  question.times.to_ns = began.to_ns < INT64_MAX - kAroundNs ? began.to_ns + kAroundNs : INT64_MAX;
-  auto made = read_store(data_dir, question);
-  if (!made) {
-    return made;
-  }
-  assemble_all(*made);
-  // What is beside it may lack spans.
-  std::erase_if(made->assembly.traces,
-                [&](const traces::Trace& trace) { return !began.has(trace.start_ns); });
-  return made->assembly.traces.empty()
-             ? with_hint(fail(ErrorCode::kNotFound, "no request in {} began in that time", data_dir),
-                         "change --since and --until; docs/traces.md says how applications send traces")
-             : std::move(made);
-}
-
-Result<TraceFiles> read_stored_trace(const std::string& data_dir, const traces::TraceId& trace) {
-  auto made = read_store(data_dir, {.trace = trace});
-  if (made && made->spans->spans().empty()) {
-    return with_hint(fail(ErrorCode::kNotFound, "no such trace in {}: {}", data_dir, to_text(trace)),
-                     "it was not sampled, or is older than retention.traces_max_age");
-  }
-  if (made) {
-    assemble_all(*made);
-  }
-  return made;
-}
-
-Status expect_traces_or_data(const std::vector<std::string>& traces, const std::string& data_dir) {
-  if (traces.empty() != data_dir.empty()) {
+Status expect_traces_or_source(const std::vector<std::string>& traces, const AnswerSource& source) {
+  if (traces.empty() == is_named(source)) {
     return {};
   }
-  return with_field(traces.empty() ? fail(ErrorCode::kInvalid, "--traces is required, or --data")
-                                   : fail(ErrorCode::kInvalid, "--traces and --data are both given"),
+  const char* const flag = source.server.empty() ? "--data" : "--server";
+  return with_field(traces.empty()
+                        ? with_hint(fail(ErrorCode::kInvalid, "--traces is required, or --data or --server"),
+                                    "give files of traces, a data directory, or the address of a server")
+                        : fail(ErrorCode::kInvalid, "--traces and {} are both given", flag),
                     "--traces");
 }
 

@@ -4,11 +4,17 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
+#include <iterator>
+#include <utility>
 
+#include "base/printable.h"
 #include "base/time.h"
 #include "cli/json_text.h"
 #include "cli/trace_files.h"
-#include "cli/views/answer_source.h"
+#include "cli/views/commands.h"
+#include "query/table/values.h"
+#include "query/traces/trace_table.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -38,93 +44,109 @@ Result<const traces::Trace*> trace_named(std::string id, const traces::Assembly&
   return found;
 }
 
-std::string flags_text(const traces::Node& node) {
-  std::string text;
-  for (const auto& [flag, word] :
-       {std::pair(traces::kOrphan, "parent missing"), std::pair(traces::kShifted, "clock shifted"),
-        std::pair(traces::kOutsideParent, "outside parent"),
-        std::pair(traces::kEndFixed, "end before start")}) {
-    if (node.has(flag)) {
-      text += fmt::format("{}{}", text.empty() ? "" : ", ", word);
+// Places of the columns of the view `trace`, whose answer may be of another version.
+struct TraceColumns {
+  size_t trace = 0, began = 0, is_partial = 0, depth = 0, span = 0, parent = 0, service = 0, method = 0,
+         replica = 0, machine = 0, start = 0, duration = 0, self = 0, is_gap = 0, is_error = 0, repairs = 0;
+};
+
+Result<TraceColumns> columns_of(const query::Table& table) {
+  TraceColumns columns;
+  for (const auto& [name, place] : {std::pair("trace", &columns.trace),
+                                    {"began", &columns.began},
+                                    {"is_partial", &columns.is_partial},
+                                    {"depth", &columns.depth},
+                                    {"span", &columns.span},
+                                    {"parent", &columns.parent},
+                                    {"service", &columns.service},
+                                    {"method", &columns.method},
+                                    {"replica", &columns.replica},
+                                    {"machine", &columns.machine},
+                                    {"start", &columns.start},
+                                    {"duration", &columns.duration},
+                                    {"self", &columns.self},
+                                    {"is_gap", &columns.is_gap},
+                                    {"is_error", &columns.is_error},
+                                    {"repairs", &columns.repairs}}) {
+    const auto found = query::find_column(table, name);
+    if (!found) {
+      return propagate(found, "the view trace");
     }
+    *place = *found;
   }
-  return text;
+  return table.rows.empty() ? fail(ErrorCode::kCorrupt, "the answer of the view trace has no span")
+                            : Result<TraceColumns>(columns);
+}
+
+using TraceRow = std::vector<query::Value>;
+
+bool is_yes(const TraceRow& row, size_t column) {
+  return query::text_in(row[column]) == "yes";
+}
+
+// Times of a trace lie within 100 days, which a double has exactly.
+int64_t whole(const TraceRow& row, size_t column) {
+  return static_cast<int64_t>(query::number_in(row[column]).value_or(0));
 }
 
 double ms_of(int64_t ns) {
   return static_cast<double>(ns) / static_cast<double>(kNsPerMs);
 }
 
-std::string trace_tree(const TraceFiles& files, const traces::Trace& trace) {
-  const traces::Names& names = files.spans->names();
-  const auto nodes = files.assembly.nodes_of(trace);
-  std::string text =
-      fmt::format("trace {}, {} spans, {}{}\n{:>10}  {:>10}  {:>10}  call\n", to_text(trace.id), nodes.size(),
-                  format_time(trace.start_ns), trace.is_partial ? ", spans are missing" : "", "start ms",
-                  "total ms", "self ms");
-  std::vector<size_t> depths(nodes.size());
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const traces::Node& node = nodes[i];
-    depths[i] = node.parent == traces::kNoNode ? 0 : depths[node.parent] + 1;
-    const traces::Span& span = files.spans->spans()[node.span];
-    const std::string_view replica = names.replicas.name(span.replica);
-    const std::string flags = flags_text(node);
+std::string trace_tree(const query::Table& table, const TraceColumns& columns) {
+  const TraceRow& first = table.rows.front();
+  std::string text = fmt::format(
+      "trace {}, {} spans, {}{}\n{:>10}  {:>10}  {:>10}  call\n", query::text_in(first[columns.trace]),
+      table.rows.size(), query::text_in(first[columns.began]),
+      is_yes(first, columns.is_partial) ? ", spans are missing" : "", "start ms", "total ms", "self ms");
+  for (const TraceRow& row : table.rows) {
+    const std::string replica = query::text_in(row[columns.replica]);
+    const std::string repairs = query::text_in(row[columns.repairs]);
     // Deeper trees stay readable.
-    constexpr size_t kMaxIndent = 40;
-    text += fmt::format(
-        "{:10.3f}  {:10.3f}  {:10.3f}  {}{} {}{}{}{}{}\n", ms_of(node.start_ns - trace.start_ns),
-        ms_of(node.duration_ns()), ms_of(node.self_ns), std::string(std::min(2 * depths[i], kMaxIndent), ' '),
-        names.services.name(span.service), names.operations.name(span.operation),
-        replica.empty() ? "" : fmt::format(" on {}", replica),
-        node.has(traces::kEdge) ? " (self: network and queues)" : "",
-        span.status == traces::SpanStatus::kError ? " [error]" : "", flags.empty() ? "" : " [" + flags + "]");
+    constexpr int64_t kMaxIndent = 40;
+    const auto indent =
+        static_cast<size_t>(std::clamp(2 * whole(row, columns.depth), int64_t{0}, kMaxIndent));
+    fmt::format_to(std::back_inserter(text), "{:10.3f}  {:10.3f}  {:10.3f}  {}{} {}{}{}{}{}\n",
+                   ms_of(whole(row, columns.start)), ms_of(whole(row, columns.duration)),
+                   ms_of(whole(row, columns.self)), std::string(indent, ' '),
+                   query::text_in(row[columns.service]), query::text_in(row[columns.method]),
+                   replica.empty() ? "" : fmt::format(" on {}", replica),
+                   is_yes(row, columns.is_gap) ? " (self: network and queues)" : "",
+                   is_yes(row, columns.is_error) ? " [error]" : "",
+                   repairs.empty() ? "" : fmt::format(" [{}]", repairs));
   }
   return text;
 }
 
-std::string trace_json(const TraceFiles& files, const traces::Trace& trace) {
-  const traces::Names& names = files.spans->names();
-  std::string text = fmt::format("{{\"trace\": \"{}\", \"is_partial\": {}, \"spans\": [", to_text(trace.id),
-                                 trace.is_partial);
+std::string trace_json(const query::Table& table, const TraceColumns& columns) {
+  const TraceRow& first = table.rows.front();
+  std::string text = fmt::format("{{\"trace\": \"{}\", \"is_partial\": {}, \"spans\": [",
+                                 query::text_in(first[columns.trace]), is_yes(first, columns.is_partial));
   bool is_first = true;
-  const auto nodes = files.assembly.nodes_of(trace);
-  for (const traces::Node& node : nodes) {
-    const traces::Span& span = files.spans->spans()[node.span];
-    text += fmt::format("{}{{\"span\": \"{}\", \"parent\": ", std::exchange(is_first, false) ? "" : ", ",
-                        traces::span_id_text(span.id));
-    text +=
-        node.parent == traces::kNoNode
-            ? "null"
-            : fmt::format("\"{}\"", traces::span_id_text(files.spans->spans()[nodes[node.parent].span].id));
-    for (const auto& [name, value] : {std::pair("service", names.services.name(span.service)),
-                                      std::pair("method", names.operations.name(span.operation)),
-                                      std::pair("replica", names.replicas.name(span.replica)),
-                                      std::pair("machine", names.machines.name(span.machine))}) {
-      text += fmt::format(", \"{}\": ", name);
-      append_json_string(value, text);
+  for (const TraceRow& row : table.rows) {
+    const std::string parent = query::text_in(row[columns.parent]);
+    fmt::format_to(std::back_inserter(text), "{}{{\"span\": \"{}\", \"parent\": {}",
+                   std::exchange(is_first, false) ? "" : ", ", query::text_in(row[columns.span]),
+                   parent.empty() ? "null" : fmt::format("\"{}\"", parent));
+    for (const auto& [name, column] : {std::pair("service", columns.service),
+                                       {"method", columns.method},
+                                       {"replica", columns.replica},
+                                       {"machine", columns.machine}}) {
+      fmt::format_to(std::back_inserter(text), ", \"{}\": ", name);
+      append_json_string(query::text_in(row[column]), text);
     }
-    text += fmt::format(
+    fmt::format_to(
+        std::back_inserter(text),
         ", \"start_ns\": {}, \"duration_ns\": {}, \"self_ns\": {}, \"is_gap\": {}, \"is_error\": {}}}",
-        node.start_ns - trace.start_ns, node.duration_ns(), node.self_ns, node.has(traces::kEdge),
-        span.status == traces::SpanStatus::kError);
+        whole(row, columns.start), whole(row, columns.duration), whole(row, columns.self),
+        is_yes(row, columns.is_gap), is_yes(row, columns.is_error));
   }
-  return text + "]}\n";
+  text += "]}\n";
+  return text;
 }
 
-Result<TraceFiles> stored_trace(const TraceShowOptions& options) {
-  const auto id = traces::parse_trace_id(options.id);
-  return id ? read_stored_trace(options.data_dir, *id)
-            : Result<TraceFiles>(
-                  with_field(fail(ErrorCode::kInvalid, "no trace ID in hexadecimal: {}", options.id), "id"));
-}
-
-}  // namespace
-
-Status run_trace_show(const TraceShowOptions& options) {
-  if (const Status given = expect_traces_or_data(options.traces, options.data_dir); !given) {
-    return given;
-  }
-  const auto files = options.data_dir.empty() ? read_trace_files(options.traces) : stored_trace(options);
+Result<query::Table> trace_in_files(const TraceShowOptions& options) {
+  const auto files = read_trace_files(options.traces);
   if (!files) {
     return propagate(files);
   }
@@ -132,7 +154,31 @@ Status run_trace_show(const TraceShowOptions& options) {
   if (!trace) {
     return propagate(trace);
   }
-  return write_output("-", options.is_json ? trace_json(*files, **trace) : trace_tree(*files, **trace));
+  return query::trace_table(**trace, *files);
+}
+
+Result<query::Table> stored_trace(const TraceShowOptions& options) {
+  return ask_table(
+      "trace",
+      {.source = options.source, .form = query::TableForm::kText, .parameters = {{"id", options.id}}});
+}
+
+}  // namespace
+
+Status run_trace_show(const TraceShowOptions& options) {
+  if (const Status given = expect_traces_or_source(options.traces, options.source); !given) {
+    return given;
+  }
+  const auto table = options.traces.empty() ? stored_trace(options) : trace_in_files(options);
+  const auto columns = table ? columns_of(*table) : propagate(table);
+  if (!columns) {
+    return propagate(columns);
+  }
+  // What is missing for damage, beside what is there.
+  for (const std::string& note : table->notes) {
+    fmt::print(stderr, "note: {}\n", printable(note));
+  }
+  return write_output("-", options.is_json ? trace_json(*table, *columns) : trace_tree(*table, *columns));
 }
 
 }  // namespace plimsoll::cli

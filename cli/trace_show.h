@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/views/answer_source.h"
 
 namespace plimsoll::cli {
 
 struct TraceShowOptions {
   std::string id;                   // of the trace, or its first digits
   std::vector<std::string> traces;  // files and folders
-  std::string data_dir;             // or a store; then the ID is whole
+  AnswerSource source;              // or a store; then the ID is whole
   bool is_json = false;
 };
 

@@ -1,5 +1,6 @@
 #include "server/query_api.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "query/registry/openapi.h"
 #include "query/registry/registry_document.h"
 #include "query/registry/view.h"
+#include "query/traces/stored_requests.h"
 #include "server/server_sources.h"
 #include "server/withheld.h"
 
@@ -36,11 +38,20 @@ http::Threads threads_for(query::Effort effort) {
   return http::Threads::kLong;
 }
 
+// So that one question about a long time does not keep all others waiting.
+constexpr uint64_t kQuestionsAboutTraces = 2;
+
+uint64_t max_spans_of(const query::View& view, const QueryLimits& limits) {
+  return std::min(view.max_spans,
+                  limits.trace_memory_bytes / query::kBytesOfReadSpan / kQuestionsAboutTraces);
+}
+
 // Within the limits of time, and as long as its client is there.
 Result<query::Answer> answer_of(const query::View& view, const http::Request& request,
                                 const QueryLimits& limits, ServerSources& sources) {
   query::Question question{.parameters = request.query, .now_ns = wall_now_ns(), .limits = limits.sql};
   question.limits.is_abandoned = request.is_abandoned;
+  question.max_spans = max_spans_of(view, limits);
   const bool has_own_limit = view.effort == query::Effort::kUnbounded;
   Deadline deadline("the query", has_own_limit ? std::chrono::milliseconds(0) : limits.max_time,
                     request.is_abandoned);
@@ -54,8 +65,32 @@ uint64_t memory_of(const sqlite::QuestionLimits& limits) {
   return limits.memory_bytes + 3 * uint64_t{limits.answer_bytes};
 }
 
+// Of the kinds of questions whose memory is set aside before they are answered.
+struct QuestionMemory {
+  explicit QuestionMemory(const QueryLimits& limits)
+      : sql(limits.sql_memory_bytes, 0), traces(limits.trace_memory_bytes, 0) {}
+
+  MemoryBudget sql;
+  MemoryBudget traces;
+};
+
+// What the question takes at most, as soon as there is room. Nothing where memory is not set aside for such questions.
+Status take_memory(const query::View& view, const QueryLimits& limits, const http::Request& request,
+                   MemoryShare& memory) {
+  const uint64_t bytes = view.answer_kind == query::AnswerKind::kSql
+                             ? memory_of(limits.sql)
+                             : max_spans_of(view, limits) * query::kBytesOfReadSpan;
+  if (bytes == 0) {
+    return {};
+  }
+  return memory.take(bytes, [&request]() -> Status {
+    const bool has_gone = request.is_abandoned && request.is_abandoned();
+    return has_gone ? Status(fail(ErrorCode::kUnavailable, "the client has gone")) : Status();
+  });
+}
+
 http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sources,
-                     const QueryLimits& limits, std::shared_ptr<MemoryBudget> sql_memory) {
+                     const QueryLimits& limits, std::shared_ptr<QuestionMemory> question_memory) {
   http::Route route;
   route.method = "GET";
   route.path = "/api/v1/" + view.name;
@@ -63,17 +98,12 @@ http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sou
   route.threads = threads_for(view.effort);
   route.is_question = true;
   route.handle = [&view, limits, sources = std::move(sources),
-                  sql_memory = std::move(sql_memory)](const http::Request& request) {
+                  question_memory = std::move(question_memory)](const http::Request& request) {
     const int64_t start_ns = monotonic_now_ns();
-    MemoryShare memory(*sql_memory);
-    if (view.answer_kind == query::AnswerKind::kSql) {
-      const Status taken = memory.take(memory_of(limits.sql), [&request]() -> Status {
-        const bool has_gone = request.is_abandoned && request.is_abandoned();
-        return has_gone ? Status(fail(ErrorCode::kUnavailable, "the client has gone")) : Status();
-      });
-      if (!taken) {
-        return http::error_response(taken.error());
-      }
+    MemoryShare memory(view.answer_kind == query::AnswerKind::kSql ? question_memory->sql
+                                                                   : question_memory->traces);
+    if (const Status taken = take_memory(view, limits, request, memory); !taken) {
+      return http::error_response(taken.error());
     }
     auto answer = answer_of(view, request, limits, *sources);
     sources->answered(view, monotonic_now_ns() - start_ns);
@@ -116,11 +146,11 @@ http::Route document_route(std::string path, std::string (*document)()) {
 std::vector<http::Route> query_routes(query::SnapshotCache& snapshots, const QueryHooks& hooks,
                                       const QueryLimits& limits) {
   const auto sources = std::make_shared<ServerSources>(snapshots, hooks);
-  const auto sql_memory = std::make_shared<MemoryBudget>(limits.sql_memory_bytes, 0);
+  const auto question_memory = std::make_shared<QuestionMemory>(limits);
   std::vector<http::Route> routes;
   for (const query::View& view : query::views()) {
     if (view.answer) {
-      routes.push_back(route_of(view, sources, limits, sql_memory));
+      routes.push_back(route_of(view, sources, limits, question_memory));
     }
   }
   routes.push_back(document_route("/api/v1/openapi.json", query::openapi_document));

@@ -32,6 +32,9 @@ struct QueryLimits {
   // That SQL statements may have together, with their answers. Each has what its limits permit set aside for it; what does not fit waits,
   // and one that is larger than all of this has it alone.
   uint64_t sql_memory_bytes = UINT64_MAX;
+  // That questions about request traces may have together. Each has half of it set aside, or what the view needs at most if that is less,
+  // and is refused where its spans do not fit.
+  uint64_t trace_memory_bytes = UINT64_MAX;
 };
 
 // GET /api/v1/NAME for each view that answers, with its parameters in the URL's query; and /api/v1/openapi.json and

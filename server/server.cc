@@ -58,6 +58,8 @@ http::PoolOptions question_pools(const config::ServerConfig& config) {
 // Of a statement's memory; and of all that the process may have, which leaves the rest to rows and other questions.
 constexpr size_t kShareOfAnswer = 4;
 constexpr uint64_t kShareOfStatements = 4;
+// Of the spans that questions about request traces read.
+constexpr uint64_t kShareOfTraceQuestions = 4;
 // Of requests, and of answers.
 constexpr unsigned kPartOfBodies = 16;
 // Of requests with traces, while they are read.
@@ -72,7 +74,8 @@ QueryLimits query_limits(const config::ServerConfig& config) {
           .sql = {.time = milliseconds(config.query_sql_max_time_ns),
                   .answer_bytes = memory_bytes / kShareOfAnswer,
                   .memory_bytes = memory_bytes},
-          .sql_memory_bytes = max_memory_bytes() / kShareOfStatements};
+          .sql_memory_bytes = max_memory_bytes() / kShareOfStatements,
+          .trace_memory_bytes = max_memory_bytes() / kShareOfTraceQuestions};
 }
 
 // With the repository of binaries, where most of them are looked for first.

@@ -10,6 +10,7 @@
 #include "query/registry/fdo_views.h"
 #include "query/registry/fleet_views.h"
 #include "query/registry/profile_views.h"
+#include "query/registry/trace_views.h"
 #include "query/snapshot/dimension.h"
 #include "query/table/values.h"
 #include "store/directory/disk_usage.h"
@@ -23,6 +24,7 @@ std::vector<View> all_views() {
   std::ranges::move(fleet_views(), std::back_inserter(views));
   std::ranges::move(decision_views(), std::back_inserter(views));
   std::ranges::move(fdo_views(), std::back_inserter(views));
+  std::ranges::move(trace_views(), std::back_inserter(views));
   return views;
 }
 

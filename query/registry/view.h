@@ -1,7 +1,8 @@
 // The registry of views: each question that people and programs can ask, described once. The subcommands of plimsoll, the routes of the
 // server, its OpenAPI document, shell completion and docs/views.md are made from these descriptions; none of them has a list of its own.
 //
-// A new view is a function in query/views and an entry in profile_views.cc, fleet_views.cc, decision_views.cc, fdo_views.cc or orders.cc.
+// A new view is a function in query/views and an entry in profile_views.cc, fleet_views.cc, decision_views.cc, fdo_views.cc, trace_views.cc or
+// orders.cc.
 #pragma once
 
 #include <cstdint>
@@ -107,6 +108,8 @@ struct Question {
   int64_t now_ns = 0;  // wall clock
   // Of SQL statements, and whether nobody waits for any answer any more.
   sqlite::QuestionLimits limits = {};
+  // Of request traces, that a view that reads them may have in memory; kTooLarge beyond.
+  uint64_t max_spans = UINT64_MAX;
 };
 
 // Where answers come from. A view takes what it needs.
@@ -151,6 +154,7 @@ struct View {
   Audience audience = Audience::kReaders;
   Effort effort = Effort::kLong;
   AnswerKind answer_kind = AnswerKind::kTable;
+  uint64_t max_spans = 0;  // of request traces that an answer needs at most; 0: it reads none
   std::vector<OrderSpec> orders = {};
   // Of a table: the command's exit status is 1 where it holds, for scripts and probes. Nothing: an answer is a success.
   std::optional<FailureRule> fails_where = {};

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "http/client.h"
+#include "tests/e2e/fleet.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/slow_shop.h"
 
@@ -151,6 +153,47 @@ TEST_F(Diagnose, ReadsTracesThatWereImported) {
                                 "2026-11-20T07:10:00Z", "--until", "2026-11-20T07:13:00Z"});
   EXPECT_EQ(nothing.status, 1);
   EXPECT_THAT(nothing.err, HasSubstr("no request in"));
+}
+
+// A server says of what it received what a reader of its data directory says.
+TEST_F(Diagnose, AsksAServer) {
+  const std::string data_dir = folder_ / "served";
+  const TestServer server(data_dir);
+  http::Client client({.base_url = server.fleet_address()});
+  const auto sent = client.send("POST", "/api/v2/spans", slow_shop_zipkin(), "application/json");
+  ASSERT_TRUE(sent) << sent.error().text();
+  ASSERT_EQ(sent->status, 202) << sent->body;
+  const auto asked = [&](std::vector<std::string> command, int status) {
+    std::vector<Finished> both;
+    for (const auto& [flag, source] : {std::pair("--server", server.address()), {"--data", data_dir}}) {
+      std::vector<std::string> arguments = command;
+      arguments.insert(arguments.end(), {flag, source});
+      both.push_back(run(arguments));
+      EXPECT_EQ(both.back().status, status) << flag << both.back().err;
+    }
+    EXPECT_EQ(both[0].out, both[1].out);
+    return both[0];
+  };
+  std::vector<std::string> diagnose{
+      "plimsoll", "diagnose", "--since", "2026-11-21T07:10:00Z", "--until", "2026-11-21T07:13:00Z"};
+  EXPECT_THAT(asked(diagnose, 0).out, HasSubstr("slow itself"));
+  diagnose.emplace_back("--json");
+  const Json rows = Json::parse(asked(diagnose, 0).out)["rows"];
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows[0]["service"], "db");
+  EXPECT_EQ(rows[0]["replica"], "db-0");
+  diagnose.insert(diagnose.end(), {"--by", "clouddiag"});
+  EXPECT_EQ(Json::parse(asked(diagnose, 0).out)["rows"][0]["kind"], "anomalous");
+  const std::string id = "4bf92f3577b34da6a3ce929d0e0e4736";
+  EXPECT_THAT(asked({"plimsoll", "trace", "show", id}, 0).out, HasSubstr("    db Query on db-0"));
+  EXPECT_EQ(Json::parse(asked({"plimsoll", "trace", "show", id, "--json"}, 0).out)["spans"].size(), 3);
+  EXPECT_THAT(asked({"plimsoll", "trace", "show", "abc"}, 1).err, HasSubstr("no such trace"));
+  EXPECT_THAT(
+      asked({"plimsoll", "diagnose", "--since", "2026-11-20T07:10:00Z", "--until", "2026-11-20T07:13:00Z"}, 1)
+          .err,
+      HasSubstr("no request in"));
+  EXPECT_THAT(asked({"plimsoll", "diagnose", "--since", "2026-11-21T07:10:00Z", "--service", "dd"}, 2).err,
+              HasSubstr("did you mean db?"));
 }
 
 }  // namespace

@@ -197,6 +197,7 @@ class HelpExamples : public ::testing::Test {
     add_search_program();
     add_profiles();
     add_files();
+    send_traces();
     register_machine();
   }
 
@@ -282,6 +283,12 @@ int main(void) {
       return run({"plimsoll", "top", "--server", server_.address(), "--csv"}).out.find("parse") !=
              std::string::npos;
     }));
+  }
+
+  void send_traces() {
+    http::Client client({.base_url = server_.fleet_address()});
+    const auto sent = client.send("POST", "/api/v2/spans", slow_shop_zipkin(), "application/json");
+    ASSERT_TRUE(sent && sent->ok()) << (sent ? sent->body : sent.error().text());
   }
 
   void register_machine() {

@@ -332,7 +332,9 @@ constexpr std::array kViews{"top",
                             "leaks",
                             "status",
                             "store",
-                            "values"};
+                            "values",
+                            "diagnosis",
+                            "trace"};
 constexpr std::array kOrders{"collection/stop", "collection/resume", "collection/measure", "machines/revoke",
                              "machines/readmit"};
 constexpr std::array kParameters{"event",

@@ -15,7 +15,9 @@
 #include "query/registry/registry_document.h"
 #include "query/registry/view.h"
 #include "query/snapshot/dimension.h"
+#include "store/store.h"
 #include "tests/places.h"
+#include "tests/traces/span_fixture.h"
 #include "tests/unit/query/fleet_fixture.h"
 #include "tests/unit/query/registry/fleet_sources.h"
 
@@ -57,6 +59,15 @@ class Registry : public ::testing::Test {
     fleet_.add({.seed = seed,
                 .events = {{.name = "heap-inuse-bytes", .unit = wire::BYTES, .kind = wire::SNAPSHOT}},
                 .stacks = "process=a main;parse 30\n"});
+    add_request();
+  }
+
+  // For the views of request traces: within the hour before kNowNs.
+  void add_request() {
+    const auto spans = store::open_span_sink(fleet_.ingest().directory());
+    ASSERT_TRUE(spans) << spans.error().text();
+    const testing::PlainSpan span{.start_ns = kNowNs - 5000, .end_ns = kNowNs - 1000};
+    ASSERT_TRUE((*spans)->add(testing::span_set_of({span}), 1));
   }
 
   Result<Answer> ask(const View& view, Parameters parameters) {
@@ -123,6 +134,7 @@ std::vector<Parameters> questions_to(const View& view) {
       {"status", {{}, {{"by", "work"}}, {{"by", "question"}}, {{"by", "overhead"}}}},
       {"store", {{}, {{"by", "limit"}}}},
       {"fdo-counts", {{{"build_id", "4f5a"}}}},
+      {"trace", {{{"id", "1"}}}},
   };
   const auto questions = kQuestions.find(view.name);
   return questions == kQuestions.end() ? std::vector<Parameters>{{}} : questions->second;

@@ -1,0 +1,13 @@
+// Views of request traces.
+#pragma once
+
+#include <vector>
+
+#include "query/registry/view.h"
+
+namespace plimsoll::query {
+
+// diagnosis, trace
+std::vector<View> trace_views();
+
+}  // namespace plimsoll::query

@@ -1,0 +1,113 @@
+#include "query/traces/stored_requests.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/stop_scope.h"
+#include "store/directory/data_directory.h"
+#include "store/store.h"
+
+namespace plimsoll::query {
+namespace {
+
+// Of spans of requests that began in a time.
+constexpr int64_t kAroundNs = int64_t{600} * 1'000'000'000;
+constexpr uint64_t kSpansBetweenChecks = 4096;
+
+// Nothing that is computed from a SpanSet knows weights: counts and shares of the two mix.
+class WeightRange {
+ public:
+  void add(double weight) {
+    min_ = std::min(min_, weight);
+    max_ = std::max(max_, weight);
+  }
+  void note_in(std::vector<std::string>& notes) const {
+    if (min_ < max_) {
+      notes.push_back(fmt::format(
+          "spans of different sampling rates are counted alike: each stands for {} to {} requests", min_,
+          max_));
+    }
+  }
+
+ private:
+  double min_ = std::numeric_limits<double>::infinity();
+  double max_ = 0;
+};
+
+Result<TracedRequests> read_store(const std::string& data_dir, const store::SpanQuestion& question) {
+  const auto directory = store::DataDirectory::open_for_reading(data_dir);
+  if (!directory) {
+    return propagate(directory);
+  }
+  TracedRequests made{.spans = std::make_unique<traces::SpanSet>(), .assembly = {}, .notes = {}};
+  WeightRange weights;
+  uint64_t visited = 0;
+  const auto damaged =
+      store::open_span_source(data_dir)->read(question, [&](const store::StoredSpan& stored) -> Status {
+        if (++visited % kSpansBetweenChecks == 0) {
+          if (Status goes_on = check_stop(); !goes_on) {
+            return goes_on;
+          }
+        }
+        weights.add(stored.weight);
+        return made.spans->add(stored.span);
+      });
+  if (!damaged) {
+    return propagate(damaged);
+  }
+  for (const store::DamagedPart& part : *damaged) {
+    made.notes.push_back(fmt::format("{} spans are missing: {}",
+                                     part.rows == 0 ? "some" : std::to_string(part.rows), part.why));
+  }
+  weights.note_in(made.notes);
+  return made;
+}
+
+}  // namespace
+
+void assemble_requests(TracedRequests& made) {
+  made.assembly = traces::assemble(*made.spans);
+  if (const std::string repairs = traces::describe(made.assembly.counts); !repairs.empty()) {
+    made.notes.push_back(fmt::format("{} spans, {} requests: {}", made.assembly.counts.spans,
+                                     made.assembly.traces.size(), repairs));
+  }
+}
+
+Result<TracedRequests> read_stored_requests(const std::string& data_dir, const RequestTimes& began,
+                                            uint64_t max_spans) {
+  store::SpanQuestion question{.max_spans = std::min(max_spans, kMaxReadSpans)};
+  question.times.from_ns = began.from_ns > kAroundNs ? began.from_ns - kAroundNs : 0;
+  question.times.to_ns = began.to_ns < INT64_MAX - kAroundNs ? began.to_ns + kAroundNs : INT64_MAX;
+  auto made = read_store(data_dir, question);
+  if (!made) {
+    return made;
+  }
+  assemble_requests(*made);
+  if (const Status goes_on = check_stop(); !goes_on) {
+    return propagate(goes_on);
+  }
+  // What is beside it may lack spans.
+  std::erase_if(made->assembly.traces,
+                [&](const traces::Trace& trace) { return !began.has(trace.start_ns); });
+  return made->assembly.traces.empty()
+             ? with_hint(fail(ErrorCode::kNotFound, "no request in {} began in that time", data_dir),
+                         "change --since and --until; docs/traces.md says how applications send traces")
+             : std::move(made);
+}
+
+Result<TracedRequests> read_stored_request(const std::string& data_dir, const traces::TraceId& trace,
+                                           uint64_t max_spans) {
+  auto made = read_store(data_dir, {.trace = trace, .max_spans = std::min(max_spans, kMaxReadSpans)});
+  if (made && made->spans->spans().empty()) {
+    return with_hint(fail(ErrorCode::kNotFound, "no such trace in {}: {}", data_dir, to_text(trace)),
+                     "it was not sampled, or is older than retention.traces_max_age");
+  }
+  if (made) {
+    assemble_requests(*made);
+  }
+  return made;
+}
+
+}  // namespace plimsoll::query
