@@ -57,9 +57,13 @@ class ProgressLine {
 };
 
 std::string extent_text(const store::CheckReport& report) {
+  const std::string spans = report.span_blocks == 0
+                                ? std::string()
+                                : fmt::format(", {} spans in {} files of {} blocks", report.spans,
+                                              report.span_segments, report.span_blocks);
   return fmt::format(
-      "{} databases, {} blocks, {} segments of {} rows, {} raw profiles and {} symbol tables, {}",
-      report.databases, report.blocks, report.segments, report.rows, report.raw_profiles,
+      "{} databases, {} blocks, {} segments of {} rows, {} raw profiles{} and {} symbol tables, {}",
+      report.databases, report.blocks, report.segments, report.rows, report.raw_profiles, spans,
       report.symbol_tables, query::readable(static_cast<double>(report.bytes), "bytes"));
 }
 
@@ -97,6 +101,15 @@ void print_text(const store::CheckReport& report) {
   }
 }
 
+// A copy has what was damaged in spans as it was.
+void warn_of_damage(const store::CheckReport& report) {
+  for (const store::Finding& finding : report.findings) {
+    if (finding.is_damage) {
+      fmt::print(stderr, "damage: {}: {}\n", printable(finding.file), printable(finding.what));
+    }
+  }
+}
+
 }  // namespace
 
 Status run_store_check(const StoreCheckOptions& options) {
@@ -128,6 +141,7 @@ Status run_store_backup(const StoreBackupOptions& options) {
   if (!report) {
     return propagate(report);
   }
+  warn_of_damage(*report);
   fmt::print("backed up to {}, and checked: {}\n", options.output, extent_text(*report));
   return {};
 }
@@ -140,6 +154,7 @@ Status run_store_restore(const StoreRestoreOptions& options) {
   if (!report) {
     return propagate(report);
   }
+  warn_of_damage(*report);
   fmt::print("restored to {}, and checked: {}\nstart its server: plimsoll server --data {}\n",
              options.data_dir, extent_text(*report), options.data_dir);
   return {};

@@ -13,6 +13,7 @@
 #include "store/care/block_check.h"
 #include "store/care/check_log.h"
 #include "store/care/database_check.h"
+#include "store/care/span_check.h"
 #include "store/care/symbol_check.h"
 #include "store/directory/data_directory.h"
 #include "store/identity/directory_identity.h"
@@ -22,9 +23,13 @@ namespace {
 
 // Of whole blocks, whose numbers tell in what order profiles came.
 constexpr std::string_view kRestoreMissing = "restore what is missing, or the whole directory, from a backup";
+// Spans are not taken while there is a gap.
+constexpr std::string_view kRestoreMissingSpans =
+    "restore what is missing from a backup; or stop the server and remove the folders before the gap";
 
 // All folders of blocks that are there: one that is missing, or lacks its catalogue, leaves the others to be looked at.
-std::vector<BlockFolder> folders_of_blocks(CheckLog& log, const std::string& blocks_path) {
+std::vector<BlockFolder> folders_of_blocks(CheckLog& log, const std::string& blocks_path,
+                                           std::string_view remedy) {
   std::vector<BlockFolder> blocks;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(blocks_path, error), end; !error && entry != end;
@@ -41,8 +46,7 @@ std::vector<BlockFolder> folders_of_blocks(CheckLog& log, const std::string& blo
     }
   }
   if (error) {
-    log.add(blocks_path, fmt::format("it cannot be listed: {}", error.message()),
-            std::string(kRestoreMissing));
+    log.add(blocks_path, fmt::format("it cannot be listed: {}", error.message()), std::string(remedy));
   }
   std::ranges::sort(blocks, {},
                     [](const BlockFolder& block) { return std::pair(block.number, block.generation); });
@@ -60,13 +64,32 @@ std::vector<BlockFolder> folders_of_blocks(CheckLog& log, const std::string& blo
       log.add(
           blocks_path,
           fmt::format("blocks between {:06} and {:06} are missing", blocks[i - 1].number, blocks[i].number),
-          std::string(kRestoreMissing));
+          std::string(remedy));
     }
   }
-  if (blocks.empty() && !error) {
+  return blocks;
+}
+
+std::vector<BlockFolder> folders_of_profiles(CheckLog& log) {
+  const std::string blocks_path = log.data_dir() + "/blocks";
+  std::vector<BlockFolder> blocks = folders_of_blocks(log, blocks_path, kRestoreMissing);
+  std::error_code error;
+  if (blocks.empty() && std::filesystem::exists(blocks_path, error)) {
     log.add(blocks_path, "it has no block", std::string(kRestoreMissing));
   }
   return blocks;
+}
+
+// The folder is made when the first spans come.
+void check_spans(CheckLog& log, std::string_view id) {
+  const std::string spans_path = spans_path_of(log.data_dir());
+  std::error_code error;
+  if (!std::filesystem::exists(spans_path, error)) {
+    return;
+  }
+  for (const BlockFolder& block : folders_of_blocks(log, spans_path, kRestoreMissingSpans)) {
+    check_span_block(log, block, id);
+  }
 }
 
 // Empty: the directory has none yet.
@@ -131,7 +154,7 @@ Result<CheckReport> check_store(const std::string& data_dir, const ShowProgress&
   CheckLog log(data_dir, show);
   const DirectoryIdentity identity = check_identity(log, data_dir);
   const std::string id = identity.is_complete() ? identity.id : "";
-  const std::vector<BlockFolder> blocks = folders_of_blocks(log, data_dir + "/blocks");
+  const std::vector<BlockFolder> blocks = folders_of_profiles(log);
   auto archive = check_database(log, "archive.db", id);
   std::optional<LedgerCheck> ledger;
   if (archive) {
@@ -148,6 +171,7 @@ Result<CheckReport> check_store(const std::string& data_dir, const ShowProgress&
     check_raw_profiles(log, *archive);
   }
   check_databases(log, identity);
+  check_spans(log, id);
   check_symbol_tables(log);
   return std::move(log.report());
 }

@@ -4,6 +4,7 @@
 //   each block: dense dictionaries, references of their entries, times and order of its profiles, every chunk of every segment, IDs in the
 //   segments, and that each profile has the hits in them that it came with
 //   archive: each raw profile against the hash in the ledger, decoded; each profile in the ledger has rows, waits for them, or is set aside
+//   each block of spans: its dictionaries, every chunk of every file, numbers of names in them, times, and files that no catalogue shows
 //   symbol tables
 #pragma once
 
@@ -38,6 +39,9 @@ struct CheckReport {
   uint64_t segments = 0;
   uint64_t rows = 0;
   uint64_t raw_profiles = 0;
+  uint64_t span_blocks = 0;
+  uint64_t span_segments = 0;
+  uint64_t spans = 0;  // copies included
   uint64_t symbol_tables = 0;
   uint64_t bytes = 0;
 };

@@ -40,6 +40,7 @@ class SpanSegment {
   uint64_t size_bytes() const { return file_.size_bytes(); }
   size_t chunks() const { return file_.chunks().size(); }
   size_t spans_in(size_t chunk) const { return file_.chunks()[chunk].rows; }
+  size_t chunk_bytes(size_t chunk) const { return file_.chunks()[chunk].size_bytes(); }
 
   // Whether any span of a chunk may touch these times, and be of that trace.
   bool may_hold(size_t chunk, const TimeSpan& times, const std::optional<traces::TraceId>& trace) const;
