@@ -7,6 +7,7 @@
 
 #include "base/byte_reader.h"
 #include "base/log.h"
+#include "store/blocks/hidden_files.h"
 #include "store/identity/directory_identity.h"
 #include "store/segments/segment_file.h"
 
@@ -108,7 +109,7 @@ uint32_t number_in(const sqlite::Statement& row, int column) {
   return value < 0 || value > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(value);
 }
 
-Status remove_hidden_files(const BlockFolder& block) {
+Status remove_hidden_spans(const BlockFolder& block) {
   auto catalogue = SpanCatalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
   const auto segments = catalogue ? catalogue->segments() : propagate(catalogue);
   if (!segments) {
@@ -118,19 +119,7 @@ Status remove_hidden_files(const BlockFolder& block) {
   for (const SpanSegmentEntry& segment : *segments) {
     visible.insert(segment.file);
   }
-  Status removed;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(block.segments_path(), error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::filesystem::path& path = entry->path();
-    std::error_code remove_error;
-    if (!visible.contains(path.filename().string()) && !std::filesystem::remove(path, remove_error) &&
-        remove_error) {
-      removed =
-          fail_errno(remove_error.value(), "removing {}, which is not a visible segment", path.string());
-    }
-  }
-  return error ? Status(fail_errno(error.value(), "listing {}", block.segments_path())) : removed;
+  return remove_hidden_files(block, visible);
 }
 
 }  // namespace
@@ -347,7 +336,7 @@ Status remove_span_leftovers(const std::string& spans_path) {
     return is_damage(blocks.error()) ? Status() : propagate(blocks);
   }
   for (const BlockFolder& block : *blocks) {
-    const Status hidden = remove_hidden_files(block);
+    const Status hidden = remove_hidden_spans(block);
     if (!hidden) {
       log_error("{}", hidden.error().text());
     }
