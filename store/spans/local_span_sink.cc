@@ -10,16 +10,13 @@
 #include <utility>
 
 #include "base/durable_file.h"
-#include "base/hex.h"
 #include "base/log.h"
-#include "base/random.h"
 #include "store/identity/directory_identity.h"
 #include "store/identity/listed_database.h"
+#include "store/spans/span_change.h"
 
 namespace plimsoll::store {
 namespace {
-
-constexpr size_t kRandomBytesOfName = 8;
 
 // IDs of a SpanSet's names as those of the block, each looked up once.
 class NameTranslation {
@@ -51,60 +48,7 @@ class NameTranslation {
   std::vector<Entry> ids_;
 };
 
-void widen(SpanBlockState& state, const std::vector<SpanRecord>& records) {
-  for (const SpanRecord& record : records) {
-    state.from_ns = std::min(state.from_ns, first_ns_of(record));
-    state.to_ns = std::max(state.to_ns, last_ns_of(record));
-  }
-}
-
 }  // namespace
-
-// A transaction of the newest block, with the file that it shows. Whatever fails, memory must not know what the catalogue has rolled back.
-class LocalSpanSink::Change {
- public:
-  explicit Change(LocalSpanSink& sink) : sink_(sink) {}
-  Change(const Change&) = delete;
-  Change& operator=(const Change&) = delete;
-  ~Change() {
-    if (is_done_) {
-      return;
-    }
-    transaction_.reset();
-    sink_.block_->loaded.reset();
-    if (is_committing_ && !file_.empty()) {
-      sink_.doubtful_.push_back(std::move(file_));
-    } else if (!file_.empty()) {
-      ::unlink(file_.c_str());
-    }
-  }
-
-  Status begin() {
-    auto begun = sqlite::Transaction::begin(sink_.block_->catalogue.database());
-    if (!begun) {
-      return propagate(begun);
-    }
-    transaction_ = std::make_unique<sqlite::Transaction>(std::move(*begun));
-    return {};
-  }
-  void set_file(std::string path) { file_ = std::move(path); }
-  Status commit() {
-    is_committing_ = true;
-    if (Status committed = transaction_->commit(); !committed) {
-      return committed;
-    }
-    is_done_ = true;
-    sink_.remove_doubtful();
-    return {};
-  }
-
- private:
-  LocalSpanSink& sink_;
-  std::unique_ptr<sqlite::Transaction> transaction_;
-  std::string file_;
-  bool is_committing_ = false;
-  bool is_done_ = false;
-};
 
 Result<std::unique_ptr<LocalSpanSink>> LocalSpanSink::open(std::string spans_path, std::string directory_id,
                                                            const SpanBlockLimits& limits,
@@ -187,19 +131,6 @@ Status LocalSpanSink::load() {
   loaded->committed = loaded->dictionaries.sizes();
   block_->loaded = std::move(loaded);
   return {};
-}
-
-bool LocalSpanSink::is_old() const {
-  const SpanBlockState& state = block_->loaded->state;
-  const int64_t age_ns = now_ns_() - state.first_written_ns;
-  // A block that was begun while the clock was ahead would stay until that time comes, and its spans for longer.
-  return state.first_written_ns != 0 && (age_ns >= limits_.max_age_ns || age_ns < 0);
-}
-
-bool LocalSpanSink::is_flush_due() const {
-  const RecentSpans& recent = block_->loaded->recent;
-  return recent.spans >= limits_.max_recent ||
-         (recent.spans > 0 && now_ns_() - recent.first_written_ns >= limits_.max_recent_age_ns);
 }
 
 Result<SpansKept> LocalSpanSink::add(const traces::SpanSet& spans, double weight) {
@@ -326,70 +257,6 @@ Result<SpansKept> LocalSpanSink::add_to_block(const traces::SpanSet& spans, doub
   return kept;
 }
 
-// Part of the change's transaction.
-Status LocalSpanSink::write_segment(const std::vector<SpanRecord>& records, Change& change) {
-  std::vector<PlacedSpan> placed;
-  placed.reserve(records.size());
-  for (const SpanRecord& record : records) {
-    placed.push_back({record, &block_->loaded->dictionaries});
-  }
-  keep_distinct(placed);
-  std::vector<SpanRecord> distinct;
-  distinct.reserve(placed.size());
-  for (const PlacedSpan& one : placed) {
-    distinct.push_back(one.span);
-  }
-  SpanBlockState covered;
-  widen(covered, distinct);
-  SpanSegmentEntry segment{.file = to_hex(random_bytes(kRandomBytesOfName)) + ".spans",
-                           .spans = distinct.size(),
-                           .from_ns = covered.from_ns,
-                           .to_ns = covered.to_ns};
-  const std::string content = encode_span_segment(std::move(distinct));
-  segment.bytes = content.size();
-  const std::string path = block_->folder.segments_path() + "/" + segment.file;
-  change.set_file(path);
-  const Status written = write_file_durably(path, as_bytes(content));
-  return written ? block_->catalogue.add_segment(segment) : written;
-}
-
-// Makes a segment of the spans that have gathered; `is_last` seals the block in the same transaction.
-Status LocalSpanSink::flush(bool is_last) {
-  Change change(*this);
-  Status written = change.begin();
-  if (!written) {
-    return written;
-  }
-  SpanCatalogue& catalogue = block_->catalogue;
-  const auto records = catalogue.recent(block_->loaded->dictionaries.sizes());
-  if (!records) {
-    return propagate(records);
-  }
-  if (records->damaged != 0) {
-    return fail(ErrorCode::kCorrupt, "recent spans in {} are damaged", block_->folder.catalogue_path());
-  }
-  SpanBlockState state = block_->loaded->state;
-  state.is_sealed = is_last;
-  written = records->spans.empty() ? Status() : write_segment(records->spans, change);
-  written = written ? catalogue.clear_recent() : written;
-  written = written ? catalogue.write_state(state) : written;
-  written = written ? change.commit() : written;
-  if (!written) {
-    return propagate(written, "making a segment of recent spans");
-  }
-  block_->loaded->state = state;
-  block_->loaded->recent = {};
-  return {};
-}
-
-Status LocalSpanSink::seal_if_full() {
-  const auto bytes = block_->catalogue.bytes();
-  if (!bytes) {
-    return propagate(bytes);
-  }
-  return *bytes >= limits_.max_bytes ? flush(/*is_last=*/true) : Status();
-}
-
 void LocalSpanSink::remove_doubtful() {
   for (const std::string& path : doubtful_) {
     // The commit may be done all the same.
@@ -399,26 +266,6 @@ void LocalSpanSink::remove_doubtful() {
     }
   }
   doubtful_.clear();
-}
-
-Status LocalSpanSink::settle() {
-  const std::lock_guard lock(mutex_);
-  if (block_ == nullptr) {
-    // A directory without spans gets no block.
-    const auto blocks = list_span_blocks(spans_path_);
-    if (!blocks || blocks->empty()) {
-      return blocks ? Status() : propagate(blocks);
-    }
-    if (const Status opened = open_block(blocks->back()); !opened) {
-      return opened;
-    }
-  }
-  const Status loaded = load();
-  if (!loaded || block_->loaded->state.is_sealed) {
-    return loaded;
-  }
-  const bool is_last = is_old();
-  return is_last || is_flush_due() ? flush(is_last) : Status();
 }
 
 // The oldest first. Never the newest of all.

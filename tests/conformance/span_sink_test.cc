@@ -96,6 +96,29 @@ class SpanSinkTest : public ::testing::TestWithParam<SpanSinkCase> {
     EXPECT_EQ(kept->spans, spans.size());
   }
 
+  // A batch, and what there is once it is kept.
+  struct Batch {
+    std::vector<PlainSpan> spans;
+    SpanModel with_it;
+  };
+
+  // For the next step; fails fatally where the sink cannot be opened.
+  Batch begin_step(const StepsThatFail& steps, RandomSpans& random) {
+    if (steps.is_tenth()) {
+      start_over();
+    }
+    Batch batch{.spans = random.next(1 + random.below(30)), .with_it = model_};
+    batch.with_it.add(batch.spans, 1);
+    return batch;
+  }
+
+  // As its sender does.
+  void send_again(const Batch& batch) {
+    ASSERT_NO_FATAL_FAILURE(add(batch.spans));
+    ASSERT_EQ(answer_of(source_), batch.with_it.answer({}));
+    model_ = batch.with_it;
+  }
+
   TemporaryDirectory folder_;
   const std::string path_ = folder_ / "spans";
   int64_t now_ns_ = kSpanTestNow;
@@ -110,25 +133,18 @@ TEST_P(SpanSinkTest, ABatchThatFailsAtAnyStepIsThereAsAWholeOrNotAtAll) {
   StepsThatFail steps(GetParam().stride);
   while (steps.has_more()) {
     SCOPED_TRACE(steps.step());
-    if (steps.is_tenth()) {
-      ASSERT_NO_FATAL_FAILURE(start_over());
-    }
-    const std::vector<PlainSpan> spans = random.next(1 + random.below(30));
-    SpanModel with_batch = model_;
-    with_batch.add(spans, 1);
+    const Batch batch = begin_step(steps, random);
+    ASSERT_FALSE(HasFatalFailure());
     FileLayer::fail(folder_.path(), {.kind = GetParam().failure, .first = steps.step()});
-    const auto failed = sink_->add(span_set_of(spans), 1);
+    const auto failed = sink_->add(span_set_of(batch.spans), 1);
     steps.next(FileLayer::operations() > steps.step());
     FileLayer::only_skip_syncs();
     if (!failed && random.one_in(3)) {
       ASSERT_NO_FATAL_FAILURE(reopen());
     }
     const std::vector<PlainSpan> shown = answer_of(source_);
-    ASSERT_TRUE(shown == with_batch.answer({}) || (!failed && shown == model_.answer({})));
-    // As its sender does.
-    ASSERT_NO_FATAL_FAILURE(add(spans));
-    ASSERT_EQ(answer_of(source_), with_batch.answer({}));
-    model_ = with_batch;
+    ASSERT_TRUE(shown == batch.with_it.answer({}) || (!failed && shown == model_.answer({})));
+    ASSERT_NO_FATAL_FAILURE(send_again(batch));
     failures += failed ? 0 : 1;
   }
   EXPECT_TRUE(steps.were_all());
@@ -141,12 +157,8 @@ TEST_P(SpanSinkTest, AProcessThatEndsAtAnyStepLeavesABatchAsAWholeOrNotAtAll) {
   StepsThatFail steps(GetParam().stride);
   while (steps.has_more()) {
     SCOPED_TRACE(steps.step());
-    if (steps.is_tenth()) {
-      ASSERT_NO_FATAL_FAILURE(start_over());
-    }
-    const std::vector<PlainSpan> spans = random.next(1 + random.below(30));
-    SpanModel with_batch = model_;
-    with_batch.add(spans, 1);
+    const Batch batch = begin_step(steps, random);
+    ASSERT_FALSE(HasFatalFailure());
     // A connection must not be used on both sides of a fork.
     sink_.reset();
     const pid_t child = ::fork();
@@ -154,7 +166,7 @@ TEST_P(SpanSinkTest, AProcessThatEndsAtAnyStepLeavesABatchAsAWholeOrNotAtAll) {
     if (child == 0) {
       FileLayer::fail(folder_.path(), {.kind = FileFault::Kind::kEnd, .first = steps.step()});
       auto sink = open();
-      const bool is_added = sink && (*sink)->add(span_set_of(spans), 1);
+      const bool is_added = sink && (*sink)->add(span_set_of(batch.spans), 1);
       // The layer ends it with 0.
       ::_exit(is_added ? kAdded : 1);
     }
@@ -164,10 +176,8 @@ TEST_P(SpanSinkTest, AProcessThatEndsAtAnyStepLeavesABatchAsAWholeOrNotAtAll) {
     steps.next(!is_acknowledged);
     ASSERT_NO_FATAL_FAILURE(reopen());
     const std::vector<PlainSpan> shown = answer_of(source_);
-    ASSERT_TRUE(shown == with_batch.answer({}) || (!is_acknowledged && shown == model_.answer({})));
-    ASSERT_NO_FATAL_FAILURE(add(spans));
-    ASSERT_EQ(answer_of(source_), with_batch.answer({}));
-    model_ = with_batch;
+    ASSERT_TRUE(shown == batch.with_it.answer({}) || (!is_acknowledged && shown == model_.answer({})));
+    ASSERT_NO_FATAL_FAILURE(send_again(batch));
     ends += is_acknowledged ? 0 : 1;
   }
   EXPECT_TRUE(steps.were_all());
