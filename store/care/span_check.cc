@@ -74,10 +74,6 @@ class SpanBlockCheck {
     if (recent->damaged != 0) {
       add_damage(block_.catalogue_path(),
                  fmt::format("{} spans that are in no file yet are damaged", recent->damaged));
-    } else if (recent->spans.size() != counted->spans) {
-      add_damage(block_.catalogue_path(),
-                 fmt::format("it has {} spans that are in no file yet, and counts {}", recent->spans.size(),
-                             counted->spans));
     }
     if (state.is_sealed && counted->spans != 0) {
       add_damage(block_.catalogue_path(), "the block is sealed, and has spans that are in no file");

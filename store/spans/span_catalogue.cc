@@ -87,8 +87,8 @@ SpanRecord read_record(ByteReader& reader) {
 }
 
 bool is_sound(const SpanRecord& span, const SpanDictionaries::Sizes& sizes) {
-  return span.method < sizes.methods && span.process < sizes.processes && span.start_ns >= 0 &&
-         span.end_ns >= 0 && span.status <= traces::SpanStatus::kError;
+  return is_possible(span) && span.method < sizes.methods && span.process < sizes.processes &&
+         span.status <= traces::SpanStatus::kError;
 }
 
 // Rows of a dictionary beyond the last ID that is known.
@@ -228,22 +228,24 @@ Status SpanCatalogue::add_recent(std::span<const SpanRecord> spans, int64_t writ
 
 Result<RecentRecords> SpanCatalogue::recent(const SpanDictionaries::Sizes& sizes) {
   RecentRecords recent;
-  const Status read =
-      sqlite::for_each_row(database_.query("SELECT records, spans FROM recent ORDER BY sequence"),
-                           [&](const sqlite::Statement& row) {
-                             const size_t spans_before = recent.spans.size();
-                             const std::string records = row.blob(0);
-                             ByteReader reader(as_bytes(records));
-                             bool is_whole = true;
-                             while (reader.remaining() != 0 && is_whole) {
-                               recent.spans.push_back(read_record(reader));
-                               is_whole = reader.ok() && is_sound(recent.spans.back(), sizes);
-                             }
-                             if (!is_whole) {
-                               recent.spans.resize(spans_before);
-                               recent.damaged += static_cast<uint64_t>(std::max<int64_t>(row.integer(1), 1));
-                             }
-                           });
+  const Status read = sqlite::for_each_row(
+      database_.query("SELECT records, spans FROM recent ORDER BY sequence"),
+      [&](const sqlite::Statement& row) {
+        const size_t spans_before = recent.spans.size();
+        const std::string records = row.blob(0);
+        ByteReader reader(as_bytes(records));
+        bool is_whole = true;
+        while (reader.remaining() != 0 && is_whole) {
+          recent.spans.push_back(read_record(reader));
+          is_whole = reader.ok() && is_sound(recent.spans.back(), sizes);
+        }
+        // One that was cut between two spans has fewer.
+        is_whole = is_whole && static_cast<int64_t>(recent.spans.size() - spans_before) == row.integer(1);
+        if (!is_whole) {
+          recent.spans.resize(spans_before);
+          recent.damaged += static_cast<uint64_t>(std::max<int64_t>(row.integer(1), 1));
+        }
+      });
   return read ? Result<RecentRecords>(std::move(recent)) : propagate(read);
 }
 

@@ -22,4 +22,10 @@ struct SpanRecord {
   bool operator==(const SpanRecord&) const = default;
 };
 
+// Whether it has IDs and times that a traces::SpanSet takes: what is stored came from one, so that another span is damage.
+inline bool is_possible(const SpanRecord& span) {
+  return span.trace.is_valid() && span.id != 0 && span.start_ns >= 0 &&
+         span.start_ns <= traces::kMaxSpanTimeNs && span.end_ns >= 0 && span.end_ns <= traces::kMaxSpanTimeNs;
+}
+
 }  // namespace plimsoll::store

@@ -209,8 +209,8 @@ class SpanChunkDecoder {
     const bool overflows =
         __builtin_add_overflow(first_ns, static_cast<int64_t>(fields_[0][next_]), &span.start_ns) ||
         __builtin_add_overflow(span.start_ns, from_zigzag(fields_[1][next_]), &span.end_ns);
-    const bool fits = !overflows && span.start_ns >= 0 && span.end_ns >= 0 &&
-                      fields_[3][next_] < sizes_.methods && fields_[4][next_] < sizes_.processes &&
+    const bool fits = !overflows && is_possible(span) && fields_[3][next_] < sizes_.methods &&
+                      fields_[4][next_] < sizes_.processes &&
                       (flags & kStatusBits) <= static_cast<uint64_t>(traces::SpanStatus::kError) &&
                       flags <= (kStatusBits | kSharedBit);
     if (!fits || !set_parent(begin, count, span)) {

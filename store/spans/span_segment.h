@@ -45,8 +45,8 @@ class SpanSegment {
   // Whether any span of a chunk may touch these times, and be of that trace.
   bool may_hold(size_t chunk, const TimeSpan& times, const std::optional<traces::TraceId>& trace) const;
 
-  // All of a chunk, behind what is there. Methods and processes are below those `sizes`, times are not negative. kCorrupt where it is damaged;
-  // then nothing is added. About 20 ns a span.
+  // All of a chunk, behind what is there. Methods and processes are below those `sizes`, and each span is_possible(). kCorrupt where it is
+  // damaged; then nothing is added. About 20 ns a span.
   Status read(size_t chunk, const SpanDictionaries::Sizes& sizes, std::vector<SpanRecord>& spans) const;
 
  private:

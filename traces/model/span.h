@@ -17,6 +17,9 @@ enum class SpanStatus : uint8_t { kUnset, kOk, kError };
 // "server", "client" ...; "" of kUnspecified.
 std::string_view name_of(SpanKind kind);
 
+// In the year 2116. Sums of two times fit into 64 bits.
+inline constexpr int64_t kMaxSpanTimeNs = INT64_MAX / 2;
+
 // Plain data of 80 bytes; names are IDs in the tables of its SpanSet. Nothing in it was checked against other spans: assemble() does.
 struct Span {
   TraceId trace = {};

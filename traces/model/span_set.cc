@@ -3,15 +3,12 @@
 namespace plimsoll::traces {
 namespace {
 
-// In the year 2116. Sums of two times fit into 64 bits.
-constexpr int64_t kMaxTimeNs = INT64_MAX / 2;
-
 Status check(const NamedSpan& span) {
   if (!span.trace.is_valid() || span.id == 0) {
     return fail(ErrorCode::kInvalid, "a span has no {} ID", span.id == 0 ? "span" : "trace");
   }
   for (const int64_t time_ns : {span.start_ns, span.end_ns}) {
-    if (time_ns < 0 || time_ns > kMaxTimeNs) {
+    if (time_ns < 0 || time_ns > kMaxSpanTimeNs) {
       return fail(ErrorCode::kInvalid, "span {} has the time {} ns", span_id_text(span.id), time_ns);
     }
   }

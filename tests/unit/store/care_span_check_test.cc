@@ -129,7 +129,7 @@ TEST_F(CareSpanCheckTest, EveryKindOfDamageIsFound) {
       {"000001", "UPDATE directory_identity SET directory = x'00'", "is of another data directory"},
       {"000001", "DROP TABLE recent", "recent"},
       {"000003", "UPDATE recent SET records = substr(records, 2)", "that are in no file yet are damaged"},
-      {"000003", "UPDATE recent SET spans = spans + 1", "that are in no file yet, and counts"},
+      {"000003", "UPDATE recent SET spans = spans + 1", "that are in no file yet are damaged"},
       {"000003", "UPDATE block SET is_sealed = 1", "the block is sealed, and has spans"},
       {"000003", "UPDATE block SET from_ns = to_ns", "the block does not cover"},
   };
