@@ -11,11 +11,14 @@
 
 #include "query/registry/view.h"
 #include "query/snapshot/snapshot.h"
+#include "query/traces/stored_requests.h"
 #include "server/measuring_order.h"
 #include "server/server_sources.h"
 #include "store/ingest.h"
+#include "store/store.h"
 #include "tests/start.h"
 #include "tests/temporary_directory.h"
+#include "tests/traces/span_fixture.h"
 
 namespace plimsoll::server::query_api_test {
 namespace {
@@ -107,6 +110,35 @@ TEST_F(QueryApi, HoldsStatementsToTheirLimits) {
   EXPECT_THAT(late.body, HasSubstr("the statement was stopped after 0.001 s"));
   const http::Response abandoned = ask({.sql = {.time = std::chrono::hours(1)}}, [] { return true; });
   EXPECT_EQ(abandoned.status, 503);
+}
+
+TEST_F(QueryApi, HoldsQuestionsAboutTracesToTheirLimits) {
+  const auto sink = store::open_span_sink(made_->directory());
+  ASSERT_TRUE(sink) << sink.error().text();
+  const int64_t now_ns = wall_now_ns();
+  const plimsoll::testing::PlainSpan span{.start_ns = now_ns - kNsPerMinute, .end_ns = now_ns};
+  ASSERT_TRUE((*sink)->add(plimsoll::testing::span_set_of({span}), 1));
+  const auto ask = [&](const QueryLimits& limits) {
+    const auto routes = query_routes(snapshots_, hooks_, limits);
+    return std::ranges::find(routes, "/api/v1/diagnosis", &http::Route::path)->handle(http::Request());
+  };
+  EXPECT_EQ(ask({}).status, 200);
+  EXPECT_EQ(ask({.trace_memory_bytes = 2 * query::kBytesOfReadSpan}).status, 200) << "room for one of two";
+  const http::Response large = ask({.trace_memory_bytes = query::kBytesOfReadSpan});
+  EXPECT_EQ(large.status, 413);
+  EXPECT_THAT(large.body, HasSubstr("ask about a shorter time"));
+}
+
+TEST_F(QueryApi, AnswersWithRequestTracesToReaders) {
+  for (const char* const name : {"/api/v1/diagnosis", "/api/v1/trace"}) {
+    EXPECT_EQ(route_of(name)->right, http::Right::kRead) << name;
+    EXPECT_EQ(route_of(name)->threads, http::Threads::kLong) << name;
+  }
+  http::Request request;
+  request.query = {{"id", "4bf92f3577b34da6a3ce929d0e0e4736"}};
+  const http::Response none = route_of("/api/v1/trace")->handle(request);
+  EXPECT_EQ(none.status, 404);
+  EXPECT_THAT(none.body, HasSubstr("no such trace"));
 }
 
 TEST_F(QueryApi, WritesTheAuditLogBeforeItIsShown) {
