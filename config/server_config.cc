@@ -333,6 +333,13 @@ std::vector<Key> traces_keys(ServerConfig& config) {
        "How many traces one that is kept stands for: 20 keeps one in 20, chosen by the trace's ID. 1: all "
        "are kept.",
        &config.traces_sample, Range{1, 1'000'000}},
+      {"traces.diagnose",
+       "Diagnoses each hour of request traces, ten minutes after its end (plimsoll findings).",
+       &config.traces_diagnose},
+      {"traces.findings_max_age",
+       "Maximum age of findings, and of the statistics of each hour's requests, which stay longer than the "
+       "traces.",
+       DurationNs{&config.traces_findings_max_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
   };
 }
 

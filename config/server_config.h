@@ -97,6 +97,8 @@ struct ServerConfig {
   int64_t retention_min_free_bytes = 0;
   int64_t retention_max_upload_age_ns = int64_t{7} * 24 * 3600 * 1'000'000'000;
   int64_t traces_sample = 1;  // one trace of so many is kept
+  bool traces_diagnose = true;
+  int64_t traces_findings_max_age_ns = int64_t{30} * 24 * 3600 * 1'000'000'000;
   int64_t symbol_retry_ns = 10'000'000'000;
   int64_t symbol_max_memory_bytes = int64_t{1} << 30;
 

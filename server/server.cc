@@ -9,6 +9,7 @@
 #include "base/process_memory.h"
 #include "base/resource_limit.h"
 #include "base/time.h"
+#include "query/traces/stored_requests.h"
 #include "server/access_api.h"
 #include "server/background/readiness.h"
 #include "server/background/work_kinds.h"
@@ -22,6 +23,7 @@
 #include "server/profile_api.h"
 #include "server/query_api.h"
 #include "server/store_settings.h"
+#include "server/trace_diagnosis.h"
 #include "store/directory/disk_usage.h"
 #include "symbolizer/repository/repository_files.h"
 #include "web/page_files.h"
@@ -60,6 +62,7 @@ constexpr size_t kShareOfAnswer = 4;
 constexpr uint64_t kShareOfStatements = 4;
 // Of the spans that questions about request traces read.
 constexpr uint64_t kShareOfTraceQuestions = 4;
+constexpr uint64_t kShareOfHourlyDiagnosis = 8;
 // Of requests, and of answers.
 constexpr unsigned kPartOfBodies = 16;
 // Of requests with traces, while they are read.
@@ -243,6 +246,14 @@ Status Server::start_work(const config::ServerConfig& config, symbolizer::TableW
   work_.start(kRetention, retention_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
   work_.start(kSpans, spans_pass(*spans_, *retained,
                                  [folder = config.data_dir] { return store::free_bytes(folder); }));
+  if (config.traces_diagnose) {
+    work_.start(kTraceDiagnosis,
+                trace_diagnosis_pass({.data_dir = config.data_dir,
+                                      .max_spans = std::min(query::kMaxReadSpans,
+                                                            max_memory_bytes() / kShareOfHourlyDiagnosis /
+                                                                query::kBytesOfReadSpan),
+                                      .max_age_ns = config.traces_findings_max_age_ns}));
+  }
   work_.start(kRollUp, roll_up_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
   work_.start(kBinaries, binaries_pass(*binaries_, snapshots_));
   work_.start(kCompaction, std::move(*compaction));

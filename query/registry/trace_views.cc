@@ -1,5 +1,8 @@
 #include "query/registry/trace_views.h"
 
+#include <fmt/format.h>
+
+#include "query/operations/findings.h"
 #include "query/registry/answers.h"
 #include "query/registry/common_parameters.h"
 #include "query/traces/diagnosis_table.h"
@@ -95,10 +98,70 @@ View trace_view() {
   };
 }
 
+std::vector<ColumnSpec> quantile_columns() {
+  std::vector<ColumnSpec> columns;
+  for (const char* const quantile : {"p50", "p95", "p99"}) {
+    columns.push_back({quantile, "ns", fmt::format("With --by category: {} of the latencies", quantile)});
+    columns.push_back({fmt::format("{}_low", quantile), "ns", "The low end of its 95 % confidence interval"});
+    columns.push_back(
+        {fmt::format("{}_high", quantile), "ns", "The high end of its 95 % confidence interval"});
+  }
+  return columns;
+}
+
+View findings_view() {
+  return {
+      .name = "findings",
+      .command = "findings",
+      .summary = "List what the server's hourly diagnosis of request traces found",
+      .details =
+          R"(A server diagnoses each hour of request traces, ten minutes after its end, against the hour before it (docs/diagnosis.md).
+Findings and statistics of each kind of request are kept longer than the traces (traces.findings_max_age).
+)",
+      .parameters = {{.name = "by",
+                      .kind = ValueKind::kChoice,
+                      .help = "A row per finding, or per category of requests with its latencies",
+                      .default_value = "finding",
+                      .choices = {"finding", "category"}},
+                     {.name = "service",
+                      .kind = ValueKind::kText,
+                      .help = "Only of this service; with --by category that of the root"},
+                     {"since", ValueKind::kTime, "Start of the hours: RFC 3339, or an age such as 1h", ""},
+                     {"until", ValueKind::kTime, "End of the hours: RFC 3339, or an age such as 1h", ""},
+                     limit_spec("50")},
+      .columns = joined_columns(
+          {{{"hour", "", "Start of the hour", kAlwaysShown},
+            {"service", "", "Service; with --by category that of the root, [other] for the smallest",
+             kAlwaysShown},
+            {"method", "", "Operation"},
+            {"replica", "", "Replica; absent: no replica more than the others"},
+            {"machine", "", "Machine of the replica", kDetail},
+            {"kind", "", "slow itself, slow network to it, slow caller, another path", kAlwaysShown},
+            {"score", "share", "How much of what changed the finding explains"},
+            {"confidence", "share", "That it is no noise", kAlwaysShown},
+            {"evidence", "", "Why, in numbers"},
+            {"category", "", "With --by category: hash of the services and operations", kDetail},
+            {"requests", "count", "With --by category: requests", kAlwaysShown},
+            {"weight", "count", "With --by category: requests that these stand for", kDetail}},
+           quantile_columns(),
+           std::vector<ColumnSpec>{
+               {.name = "variation",
+                .unit = "share",
+                .meaning = "With --by category: standard deviation as a share of the mean"}}}),
+      .examples = {{"plimsoll findings --server ADDR", "the newest"},
+                   {"plimsoll findings --server ADDR --by category --since 7d --json",
+                    "latencies of each kind of request, by hour"}},
+      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
+        const auto request = parse_findings(question.parameters, question.now_ns);
+        return request ? as_answer(findings(*request, sources.data_dir())) : propagate(request);
+      },
+  };
+}
+
 }  // namespace
 
 std::vector<View> trace_views() {
-  return {diagnosis_view(), trace_view()};
+  return {diagnosis_view(), trace_view(), findings_view()};
 }
 
 }  // namespace plimsoll::query

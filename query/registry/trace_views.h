@@ -7,7 +7,7 @@
 
 namespace plimsoll::query {
 
-// diagnosis, trace
+// diagnosis, trace, findings
 std::vector<View> trace_views();
 
 }  // namespace plimsoll::query

@@ -15,11 +15,11 @@ struct DiagnosisRequest {
   // kAll: replicas and services; kCloudDiag: robust PCA of self times; kPaper: as its paper prints it; kPca: the paper's peer.
   enum class Method { kAll, kCloudDiag, kPaper, kPca };
 
-  RequestTimes window;
-  RequestTimes reference;  // all times: all requests outside of the window
+  RequestTimes window = {};
+  RequestTimes reference = {};  // all times: all requests outside of the window
   bool has_since = false;
   bool has_reference = false;
-  std::string service;  // findings of this service only; empty: all
+  std::string service = {};  // findings of this service only; empty: all
   Method by = Method::kAll;
   int64_t now_ns = 0;
 };

@@ -52,6 +52,7 @@ Result<TracedRequests> read_store(const std::string& data_dir, const store::Span
           }
         }
         weights.add(stored.weight);
+        made.weights.push_back(static_cast<float>(stored.weight));
         return made.spans->add(stored.span);
       });
   if (!damaged) {

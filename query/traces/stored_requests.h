@@ -16,6 +16,8 @@ struct TracedRequests {
   std::unique_ptr<traces::SpanSet> spans;
   traces::Assembly assembly;       // refers to the spans
   std::vector<std::string> notes;  // what was wrong with the spans: a reader should know them
+  // By span: how many requests it stands for; empty: one each.
+  std::vector<float> weights = {};
 };
 
 // When requests began.
@@ -26,7 +28,7 @@ struct RequestTimes {
 };
 
 // Memory that a span takes at the most while it is read and put into its tree.
-inline constexpr uint64_t kBytesOfReadSpan = 320;
+inline constexpr uint64_t kBytesOfReadSpan = 328;
 // Of one answer on a machine of one's own.
 inline constexpr uint64_t kMaxReadSpans = 50'000'000;
 

@@ -73,6 +73,16 @@ inline constexpr WorkKind kSpans{
         "spans take more room, and old ones stay; free disk space, and check the "
         "files of the data directory"};
 
+// Each hour of request traces is diagnosed, within a tenth of a thread's time.
+inline constexpr WorkKind kTraceDiagnosis{
+    .name = "diagnosis",
+    .what = "diagnosing request traces",
+    .retry = std::chrono::minutes(10),
+    .min_pause_factor = 10,
+    .tolerance = std::chrono::minutes(60),
+    .hint =
+        "plimsoll findings lacks the newest hours; free disk space, and check spans/ in the data directory"};
+
 // Binaries that were added and that no recent row uses are dropped.
 inline constexpr WorkKind kBinaries{
     .name = "binaries",

@@ -17,6 +17,7 @@
 #include "store/care/symbol_check.h"
 #include "store/directory/data_directory.h"
 #include "store/identity/directory_identity.h"
+#include "store/spans/finding_store.h"
 
 namespace plimsoll::store {
 namespace {
@@ -36,7 +37,7 @@ std::vector<BlockFolder> folders_of_blocks(CheckLog& log, const std::string& blo
        entry.increment(error)) {
     if (BlockFolder block = block_at(entry->path().string()); block.number != 0) {
       blocks.push_back(std::move(block));
-    } else {
+    } else if (!entry->path().filename().string().starts_with(kFindingsFile)) {
       const bool is_rebuilt = entry->path().extension() == ".rebuilt";
       log.note(entry->path().string(),
                is_rebuilt ? "no block: a repair was interrupted"
@@ -89,6 +90,10 @@ void check_spans(CheckLog& log, std::string_view id) {
   }
   for (const BlockFolder& block : folders_of_blocks(log, spans_path, kRestoreMissingSpans)) {
     check_span_block(log, block, id);
+  }
+  const std::string findings = fmt::format("spans/{}", kFindingsFile);
+  if (std::filesystem::exists(fmt::format("{}/{}", log.data_dir(), findings), error)) {
+    check_database(log, findings, id);
   }
 }
 

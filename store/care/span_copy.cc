@@ -12,6 +12,7 @@
 #include "base/unique_fd.h"
 #include "store/care/copy_file.h"
 #include "store/directory/data_directory.h"
+#include "store/spans/finding_store.h"
 #include "store/spans/span_catalogue.h"
 
 namespace plimsoll::store {
@@ -53,6 +54,22 @@ Status copy_span_block(const BlockFolder& block, const std::string& to, const Co
   return {};
 }
 
+Status copy_findings(const std::string& from, const std::string& to, const CountBytes& copied) {
+  const std::string path = fmt::format("{}/{}", from, kFindingsFile);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return error ? Status(fail_errno(error.value(), "looking for {}", path)) : Status();
+  }
+  std::filesystem::create_directories(to, error);
+  if (error) {
+    return fail_errno(error.value(), "creating {}", to);
+  }
+  auto database = sqlite::Database::open(path, sqlite::OpenMode::kRead);
+  const Status done =
+      database ? database->copy_to(fmt::format("{}/{}", to, kFindingsFile), copied) : propagate(database);
+  return done ? done : propagate(done, "copying {}", path);
+}
+
 }  // namespace
 
 Status copy_spans(const std::string& from, const std::string& to, const CountBytes& copied) {
@@ -75,7 +92,7 @@ Status copy_spans(const std::string& from, const std::string& to, const CountByt
       return propagate(done, "copying {}", block.path);
     }
   }
-  return {};
+  return copy_findings(spans_path_of(from), spans_path_of(to), copied);
 }
 
 }  // namespace plimsoll::store

@@ -334,7 +334,8 @@ constexpr std::array kViews{"top",
                             "store",
                             "values",
                             "diagnosis",
-                            "trace"};
+                            "trace",
+                            "findings"};
 constexpr std::array kOrders{"collection/stop", "collection/resume", "collection/measure", "machines/revoke",
                              "machines/readmit"};
 constexpr std::array kParameters{"event",

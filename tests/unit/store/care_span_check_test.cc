@@ -12,6 +12,7 @@
 #include "store/care/check.h"
 #include "store/identity/directory_identity.h"
 #include "store/ingest.h"
+#include "store/spans/finding_store.h"
 #include "store/spans/local_span_sink.h"
 #include "store/store.h"
 #include "tests/temporary_directory.h"
@@ -192,6 +193,24 @@ TEST_F(CareSpanCheckTest, EveryBitFlipOfAFileIsFoundAndNamed) {
     ASSERT_THAT(found, SizeIs(1)) << "bit " << bit;
     ASSERT_THAT(found, Each(StartsWith(name + ": "))) << "bit " << bit;
   }
+}
+
+TEST_F(CareSpanCheckTest, FindingsAreCheckedAndBackedUp) {
+  const DiagnosedHour hour{
+      .begin_ns = 5, .requests = 7, .note = "why", .categories = {}, .findings = {{.service = "db"}}};
+  {
+    auto findings = FindingStore::open(ingest_->directory().spans_path(), read_identity(path_)->id);
+    ASSERT_TRUE(findings) << findings.error().text();
+    ASSERT_TRUE(findings->add(hour, 0));
+  }
+  EXPECT_THAT(check(), IsEmpty());
+  ASSERT_TRUE(back_up(path_, folder_ / "backup"));
+  auto copied = FindingStore::open_if_there(folder_ / "backup/spans");
+  ASSERT_TRUE(copied && *copied);
+  EXPECT_THAT(*(*copied)->hours(0, 10, 10, true), ::testing::ElementsAre(hour));
+  auto database = *sqlite::Database::open(path_ + "/spans/findings.db", sqlite::OpenMode::kReadWrite);
+  ASSERT_TRUE(database.run("PRAGMA foreign_keys=OFF; DELETE FROM hour"));
+  EXPECT_THAT(check(), Contains(AllOf(StartsWith("spans/findings.db: "), HasSubstr("that is not there"))));
 }
 
 // They go by themselves, and nothing repairs them: a directory must not be without a backup until then.

@@ -135,6 +135,7 @@ std::vector<Parameters> questions_to(const View& view) {
       {"store", {{}, {{"by", "limit"}}}},
       {"fdo-counts", {{{"build_id", "4f5a"}}}},
       {"trace", {{{"id", "1"}}}},
+      {"findings", {{}, {{"by", "category"}}}},
   };
   const auto questions = kQuestions.find(view.name);
   return questions == kQuestions.end() ? std::vector<Parameters>{{}} : questions->second;

@@ -57,7 +57,7 @@ TEST(Readiness, EndsAtOnceWithoutRowsOrNames) {
 }
 
 TEST(Readiness, ToleratesEachOtherKindForAWhile) {
-  for (const WorkKind& kind : {kCompaction, kDraws, kInventory, kHealth, kAudit}) {
+  for (const WorkKind& kind : {kCompaction, kTraceDiagnosis, kDraws, kInventory, kHealth, kAudit}) {
     const int64_t tolerance_ns = kind.tolerance.count();
     EXPECT_GE(tolerance_ns, kNsPerMinute) << kind.name;
     EXPECT_LE(tolerance_ns, kNsPerHour) << kind.name;

@@ -1,0 +1,109 @@
+#include "server/trace_diagnosis.h"
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+#include "base/stop_scope.h"
+#include "query/traces/hour_diagnosis.h"
+#include "query/traces/stored_requests.h"
+#include "store/directory/data_directory.h"
+#include "store/identity/directory_identity.h"
+#include "store/spans/finding_store.h"
+
+namespace plimsoll::server {
+namespace {
+
+// From the end of an hour on: requests of it end, and senders wait for batches.
+constexpr int64_t kSettleNs = 10 * kNsPerMinute;
+
+int64_t newest_whole_hour(int64_t now_ns) {
+  return (now_ns - kSettleNs) / kNsPerHour * kNsPerHour - kNsPerHour;
+}
+
+NextPass when_next_is_over(int64_t begin_ns, int64_t now_ns, bool was_due) {
+  return {.after = std::chrono::nanoseconds(begin_ns + 2 * kNsPerHour + kSettleNs - now_ns),
+          .was_due = was_due};
+}
+
+store::DiagnosedHour undiagnosed(int64_t begin_ns, std::string why) {
+  return {.begin_ns = begin_ns, .requests = 0, .note = std::move(why), .categories = {}, .findings = {}};
+}
+
+Result<store::DiagnosedHour> diagnosed(const TraceDiagnosisOptions& options, int64_t begin_ns) {
+  const query::RequestTimes hour{begin_ns, begin_ns + kNsPerHour};
+  std::string note;
+  auto requests =
+      query::read_stored_requests(options.data_dir, {begin_ns - kNsPerHour, hour.to_ns}, options.max_spans);
+  if (!requests && requests.error().code == ErrorCode::kTooLarge) {
+    note = "too many spans to compare with the hour before";
+    requests = query::read_stored_requests(options.data_dir, hour, options.max_spans);
+  }
+  if (!requests) {
+    switch (requests.error().code) {
+      case ErrorCode::kNotFound:
+        return undiagnosed(begin_ns, "no requests");
+      case ErrorCode::kTooLarge:
+        return undiagnosed(
+            begin_ns, fmt::format("not diagnosed: over {} spans; lower traces.sample", options.max_spans));
+      default:
+        return propagate(requests);
+    }
+  }
+  auto made = query::diagnose_hour(begin_ns, *requests);
+  if (made && !note.empty()) {
+    made->note = std::move(note);
+  }
+  return made;
+}
+
+void log_findings(const store::DiagnosedHour& hour) {
+  for (const store::KeptFinding& finding : hour.findings) {
+    log_warning("request traces from {}: {} {}{}{}: {} (confidence {:.0f} %, {})", format_time(hour.begin_ns),
+                finding.service, finding.operation, finding.replica.empty() ? "" : " on ", finding.replica,
+                finding.kind, 100 * finding.confidence, finding.evidence);
+  }
+}
+
+}  // namespace
+
+BackgroundTask::Pass trace_diagnosis_pass(TraceDiagnosisOptions options, std::function<int64_t()> now_ns) {
+  return [options = std::move(options),
+          now_ns = std::move(now_ns)](const std::stop_token& stop) -> Result<NextPass> {
+    const int64_t now = now_ns();
+    const int64_t begin_ns = newest_whole_hour(now);
+    const std::string spans_path = store::spans_path_of(options.data_dir);
+    std::error_code error;
+    // Made when the first spans come.
+    if (!std::filesystem::exists(spans_path, error)) {
+      return when_next_is_over(begin_ns, now, false);
+    }
+    const auto identity = store::read_identity(options.data_dir);
+    auto store = identity ? store::FindingStore::open(spans_path, identity->id) : propagate(identity);
+    const auto newest = store ? store->newest_ns() : propagate(store);
+    if (!newest) {
+      return propagate(newest);
+    }
+    // What has been diagnosed before the clock was set back stays.
+    if (*newest && **newest >= begin_ns) {
+      return when_next_is_over(begin_ns, now, false);
+    }
+    const StopCheck check = [&stop]() -> Status {
+      return stop.stop_requested() ? fail(ErrorCode::kUnavailable, "the server stops") : Status();
+    };
+    const StopScope scope(check);
+    const auto hour = diagnosed(options, begin_ns);
+    const Status kept = hour ? store->add(*hour, now - options.max_age_ns) : propagate(hour);
+    if (!kept) {
+      return stop.stop_requested() ? Result<NextPass>(NextPass())
+                                   : propagate(kept, "diagnosing request traces");
+    }
+    log_findings(*hour);
+    return when_next_is_over(begin_ns, now, true);
+  };
+}
+
+}  // namespace plimsoll::server
