@@ -13,7 +13,7 @@
 namespace plimsoll::cli {
 namespace {
 
-std::string_view name_of(DiagnoseOptions::By by) {
+std::string_view method_of(DiagnoseOptions::By by) {
   switch (by) {
     case DiagnoseOptions::By::kCloudDiag:
       return "clouddiag";
@@ -38,7 +38,7 @@ query::Parameters parameters_of(const DiagnoseOptions& options) {
       parameters.emplace_back(name, *text);
     }
   }
-  parameters.emplace_back("by", name_of(options.by));
+  parameters.emplace_back("by", method_of(options.by));
   return parameters;
 }
 
