@@ -138,6 +138,24 @@ TEST_F(Access, CompilerProfilesAreForARoleOfTheirOwn) {
   EXPECT_EQ(status_of("fdo", "/api/v1/fdo-counts?build_id=abcd"), 403);
 }
 
+TEST_F(Access, RequestTracesAreForThoseWhoMayReadAll) {
+  ASSERT_TRUE(server_.becomes_ready());
+  const auto status_of = [this](const std::string& role, const std::string& path) {
+    http::Client client(
+        {.base_url = server_.address(),
+         .credentials = {.token = role.empty() ? "" : settings_.token(role), .ca = settings_.ca()}});
+    const auto answer = client.send("GET", path);
+    return answer ? answer->status : 0;
+  };
+  for (const auto& [path, status] :
+       {std::pair("/api/v1/diagnosis", 404U), {"/api/v1/trace?id=1", 404U}, {"/api/v1/findings", 200U}}) {
+    EXPECT_EQ(status_of("read", path), status) << path << ": permitted, but there are no spans";
+    EXPECT_EQ(status_of("upload", path), 403) << path;
+    EXPECT_EQ(status_of("fdo", path), 403) << path;
+    EXPECT_EQ(status_of("", path), 401) << path;
+  }
+}
+
 TEST_F(Access, BinariesAreAddedByARoleOfTheirOwn) {
   ASSERT_TRUE(server_.becomes_ready());
   const auto status_of = [this](const std::string& role, const std::string& method, const std::string& path) {
