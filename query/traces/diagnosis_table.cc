@@ -260,14 +260,13 @@ Result<DiagnosisRequest> parse_diagnosis(const Parameters& parameters, int64_t n
 }
 
 RequestTimes times_to_read(const DiagnosisRequest& request) {
-  constexpr int64_t kHourNs = 3600 * kNsPerSecond;
   const RequestTimes& window = request.window;
   if (request.has_reference) {
     return {std::min(window.from_ns, request.reference.from_ns),
             std::max(window.to_ns, request.reference.to_ns)};
   }
   const int64_t from_ns = request.has_since ? window.from_ns : std::min(window.to_ns, request.now_ns);
-  return {std::max(int64_t{0}, from_ns - kHourNs), window.to_ns};
+  return {std::max(int64_t{0}, from_ns - kNsPerHour), window.to_ns};
 }
 
 Result<Table> diagnosis_table(const DiagnosisRequest& request, const TracedRequests& requests) {

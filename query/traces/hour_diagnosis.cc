@@ -19,8 +19,6 @@ namespace {
 
 using diagnosis::Side;
 
-constexpr int64_t kNsOfHour = 60 * kNsPerMinute;
-
 // Requests of one category.
 struct Gathered {
   std::vector<int64_t> latencies_ns;
@@ -128,7 +126,7 @@ store::LatencyQuantile latency_quantile(std::span<const int64_t> sorted_ns, doub
 }
 
 Result<store::DiagnosedHour> diagnose_hour(int64_t begin_ns, const TracedRequests& requests) {
-  const RequestTimes within{begin_ns, begin_ns + kNsOfHour};
+  const RequestTimes within{begin_ns, begin_ns + kNsPerHour};
   diagnosis::Sides sides;
   std::map<uint64_t, Gathered> by_category;
   store::DiagnosedHour hour{
