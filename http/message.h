@@ -36,10 +36,10 @@ class BodySink {
 struct Request {
   std::string method;  // HEAD arrives as GET
   std::string path;    // percent-decoded, not normalized: it may hold ".." and "//"
-  Fields query;        // decoded; a key without '=' has an empty value
-  Fields headers;
-  std::string body;
-  std::string peer;  // "127.0.0.1:40312"
+  Fields query = {};   // decoded; a key without '=' has an empty value
+  Fields headers = {};
+  std::string body = {};
+  std::string peer = {};  // "127.0.0.1:40312"
   // Whether the client has closed its connection, or its half of it, or the listener gives up this question; a system call. For handlers
   // that work for seconds; empty outside of a listener.
   std::function<bool()> is_abandoned = {};
