@@ -157,7 +157,7 @@ class AddedFiles {
 };
 
 // A line on a terminal.
-void show_progress(uint64_t bytes, uint64_t all_bytes) {
+void show_verified(uint64_t bytes, uint64_t all_bytes) {
   fmt::print(stderr, "\r\x1b[Kverifying binaries: {} MiB, {} % ", bytes >> 20U,
              bytes * 100 / std::max<uint64_t>(all_bytes, 1));
   std::fflush(stderr);
@@ -197,7 +197,7 @@ Status run_binaries_verify(const BinariesVerifyOptions& options) {
   const auto verified =
       symbolizer::verify_binaries(options.data_dir, [is_terminal](uint64_t bytes, uint64_t all_bytes) {
         if (is_terminal) {
-          show_progress(bytes, all_bytes);
+          show_verified(bytes, all_bytes);
         }
       });
   if (is_terminal) {

@@ -35,7 +35,7 @@ Examples:
 )");
 }
 
-void add_show(CLI::App& binaries, BinariesOptions& options) {
+void add_binaries_show(CLI::App& binaries, BinariesOptions& options) {
   auto* show = binaries.add_subcommand("show", "Show the files of one build, and where they came from");
   show->add_option("build_id", options.shown_build_id, "Build ID in hexadecimal digits, or its first digits")
       ->type_name("BUILD_ID")
@@ -47,7 +47,7 @@ void add_show(CLI::App& binaries, BinariesOptions& options) {
 )");
 }
 
-void add_add(CLI::App& binaries, BinariesAddOptions& options) {
+void add_binaries_add(CLI::App& binaries, BinariesAddOptions& options) {
   auto* add =
       binaries.add_subcommand("add", "Add executables and debug files, so that their code gets names");
   add->add_option("files", options.paths, "ELF files, .deb packages, or folders of them")
@@ -79,7 +79,7 @@ Examples:
 )");
 }
 
-void add_verify(CLI::App& binaries, BinariesVerifyOptions& options) {
+void add_binaries_verify(CLI::App& binaries, BinariesVerifyOptions& options) {
   auto* verify = binaries.add_subcommand("verify", "Read every file again: its build ID and its content");
   verify->add_option("--data", options.data_dir, "Data directory; a server may be using it")
       ->type_name("DIR")
@@ -98,9 +98,9 @@ void add_binaries_command(CLI::App& app, BinariesOptions& options) {
   auto* binaries = app.add_subcommand("binaries", "Keep executables and debug files by build ID, for names");
   binaries->require_subcommand(1);
   add_list_and_missing(*binaries, options);
-  add_add(*binaries, options.add);
-  add_show(*binaries, options);
-  add_verify(*binaries, options.verify);
+  add_binaries_add(*binaries, options.add);
+  add_binaries_show(*binaries, options);
+  add_binaries_verify(*binaries, options.verify);
 }
 
 Status run_binaries_command(const CLI::App& app, const BinariesOptions& options) {
