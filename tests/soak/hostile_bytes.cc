@@ -536,7 +536,7 @@ std::string sound_request(Random& random) {
   const auto with = [&](std::string_view more) {
     return fmt::format("{} {} HTTP/1.1\r\nHost: 127.0.0.1\r\n{}\r\n", question.method, question.target, more);
   };
-  switch (random() % 8) {
+  switch (random() % 10) {
     case 0:
       return with("Content-Type: application/json\r\nContent-Length: 2\r\n") + "{}";
     case 1:
@@ -551,6 +551,13 @@ std::string sound_request(Random& random) {
     case 5:
       return "POST /fleet/v1/heartbeat HTTP/1.1\r\nHost: a\r\nContent-Type: "
              "application/x-protobuf\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc";
+    case 6:
+      return "PUT /api/v1/binaries/app?revision=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Encoding: gzip\r\n"
+             "Content-Length: 8\r\n\r\n\177ELF1234";
+    case 7:
+      return "GET /buildid/00112233445566778899aabbccddeeff00112233/section/.text HTTP/1.1\r\nHost: "
+             "127.0.0.1\r\n"
+             "X-DEBUGINFOD-MAXSIZE: 1\r\n\r\n";
     default:
       return with("");
   }

@@ -22,6 +22,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/hex.h"
 #include "base/time.h"
 #include "base/unique_fd.h"
 #include "bench/fleet/pests.h"
@@ -194,6 +195,7 @@ class Attack {
   void binaries(Random& random) {
     HostileProfiles profiles(random);
     http::Client daemon = client(server_.fleet_address());
+    http::Client person = client(server_.address());
     while (!stops_) {
       const std::string path = binaries_ + "/" + std::to_string(random() % 40);
       const auto [image, build_id] = hostile_elf(random);
@@ -219,6 +221,8 @@ class Attack {
       const std::string named = random() % 10 == 0 ? binaries_ + "/../../../etc/passwd" : path;
       const HostileProfile profile = profiles.of_binary(named, build_id);
       send(daemon, profile.kind, "PUT", "/fleet/v1/profiles/" + profile.id, profile.body);
+      send(person, "binary", "PUT", "/api/v1/binaries/", image, "application/octet-stream");
+      send(person, "debuginfod", "GET", fmt::format("/buildid/{}/debuginfo", to_hex(build_id)));
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   }
