@@ -1,0 +1,376 @@
+#include "traces/bursts/search/scene.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace plimsoll::traces {
+namespace {
+
+constexpr size_t index_of(ItemKind kind) {
+  return static_cast<size_t>(kind);
+}
+
+// For which request each thread works when. Borrows.
+class RequestsOfThreads {
+ public:
+  explicit RequestsOfThreads(const JoinedBurst& joined) {
+    for (const StateInterval& interval : joined.intervals) {
+      if (interval.request != 0) {
+        states_[interval.thread].push_back(&interval);
+      }
+    }
+  }
+
+  uint64_t at(uint32_t thread, int64_t time_ns) const {
+    const auto found = states_.find(thread);
+    if (found == states_.end()) {
+      return 0;
+    }
+    const auto after = std::upper_bound(
+        found->second.begin(), found->second.end(), time_ns,
+        [](int64_t time, const StateInterval* interval) { return time < interval->begin_ns; });
+    if (after == found->second.begin()) {
+      return 0;
+    }
+    const StateInterval& interval = **std::prev(after);
+    return time_ns <= interval.end_ns ? interval.request : 0;
+  }
+
+ private:
+  std::unordered_map<uint32_t, std::vector<const StateInterval*>> states_;
+};
+
+class SceneMaker {
+ public:
+  SceneMaker(const std::vector<SceneMachine>& machines, const SearchSpans* spans, ItemKinds kinds)
+      : kinds_(kinds) {
+    scene_.machines = machines;
+    scene_.spans = spans;
+  }
+
+  SearchScene run() {
+    bool is_first = true;
+    for (uint32_t machine = 0; machine < scene_.machines.size(); ++machine) {
+      const SceneMachine& part = scene_.machines[machine];
+      scene_.machine_names.push_back(part.recording->machine);
+      const int64_t begin_ns = part.burst->on_ns + part.offset_ns();
+      const int64_t end_ns = part.burst->off_ns + part.offset_ns();
+      scene_.begin_ns = is_first ? begin_ns : std::min(scene_.begin_ns, begin_ns);
+      scene_.end_ns = is_first ? end_ns : std::max(scene_.end_ns, end_ns);
+      is_first = false;
+      add_machine(machine);
+    }
+    if (scene_.spans != nullptr && (wants(ItemKind::kRpc) || wants(ItemKind::kSpan))) {
+      add_spans();
+    }
+    for (std::vector<SearchItem>& items : scene_.items) {
+      const auto order = [](const SearchItem& item) {
+        return std::tuple(item.begin_ns, item.end_ns, item.machine, item.thread, item.request, item.detail,
+                          item.value);
+      };
+      std::ranges::sort(items, {}, order);
+    }
+    return std::move(scene_);
+  }
+
+ private:
+  bool wants(ItemKind kind) const { return (kinds_ & kinds_of(kind)) != 0; }
+  std::vector<SearchItem>& items(ItemKind kind) { return scene_.items[index_of(kind)]; }
+
+  void add_machine(uint32_t machine) {
+    const SceneMachine& part = scene_.machines[machine];
+    const JoinedBurst joined = join_burst(*part.burst);
+    std::vector<SearchItem> blocked;
+    const bool wants_holds = wants(ItemKind::kLockHold);
+    for (const StateInterval& interval : joined.intervals) {
+      const auto kind =
+          static_cast<ItemKind>(index_of(ItemKind::kRunning) + static_cast<size_t>(interval.state));
+      const bool is_for_holds = wants_holds && kind == ItemKind::kBlocked;
+      if (!wants(kind) && !is_for_holds) {
+        continue;
+      }
+      const SearchItem item{.begin_ns = interval.begin_ns + part.offset_ns(),
+                            .end_ns = interval.end_ns + part.offset_ns(),
+                            .request = interval.request,
+                            .value = 0,
+                            .machine = machine,
+                            .thread = interval.thread,
+                            .other = interval.waker,
+                            .detail = 0,
+                            .cpu = interval.cpu};
+      if (is_for_holds) {
+        blocked.push_back(item);
+      }
+      if (wants(kind)) {
+        items(kind).push_back(item);
+      }
+    }
+    if (wants(ItemKind::kRequest)) {
+      add_requests(machine, joined);
+    }
+    if (wants(ItemKind::kLockWait) || wants_holds || wants(ItemKind::kPhase)) {
+      add_marks(machine, joined, std::move(blocked));
+    }
+    if (wants(ItemKind::kSyscall) || wants(ItemKind::kFault) || wants(ItemKind::kWake)) {
+      add_events(machine, joined);
+    }
+  }
+
+  void add_requests(uint32_t machine, const JoinedBurst& joined) {
+    const SceneMachine& part = scene_.machines[machine];
+    for (const RequestTimes& times : request_times(*part.burst, joined)) {
+      if (times.begin_ns > times.end_ns) {
+        continue;  // stopped before it was started: two requests of one ID
+      }
+      items(ItemKind::kRequest)
+          .push_back({.begin_ns = times.begin_ns + part.offset_ns(),
+                      .end_ns = times.end_ns + part.offset_ns(),
+                      .request = times.request,
+                      .value = 0,
+                      .machine = machine,
+                      .thread = kNoThread,
+                      .other = kNoThread,
+                      .detail = static_cast<uint32_t>(scene_.requests.size()),
+                      .cpu = 0});
+      scene_.requests.push_back(times);
+    }
+  }
+
+  // A thread's request at a mark: the newest that it started or switched to.
+  void add_marks(uint32_t machine, const JoinedBurst& joined, std::vector<SearchItem> blocked) {
+    const SceneMachine& part = scene_.machines[machine];
+    struct Now {
+      uint64_t request = 0;
+      std::optional<SearchItem> wait;
+      std::optional<SearchItem> phase;
+    };
+    std::unordered_map<uint32_t, Now> threads;
+    std::vector<SearchItem> waits;
+    const auto end = [](std::optional<SearchItem>& open, int64_t time_ns, std::vector<SearchItem>& to) {
+      if (open) {
+        open->end_ns = std::max(open->begin_ns, time_ns);
+        to.push_back(*open);
+        open.reset();
+      }
+    };
+    for (const Mark& mark : joined.marks) {
+      Now& now = threads[mark.tid];
+      const int64_t time_ns = mark.time_ns + part.offset_ns();
+      SearchItem item{.begin_ns = time_ns,
+                      .end_ns = time_ns,
+                      .request = now.request,
+                      .value = mark.value,
+                      .machine = machine,
+                      .thread = mark.tid,
+                      .other = kNoThread,
+                      .detail = 0,
+                      .cpu = 0};
+      switch (mark.kind) {
+        case MarkKind::kStart:
+        case MarkKind::kSwitch:
+        case MarkKind::kStop:
+          now.request = mark.kind == MarkKind::kStop ? 0 : mark.value;
+          end(now.phase, time_ns, items(ItemKind::kPhase));
+          break;
+        case MarkKind::kLockWait:
+          end(now.wait, time_ns, waits);
+          now.wait = item;
+          break;
+        case MarkKind::kLockGot:
+          if (now.wait && now.wait->value == mark.value) {
+            end(now.wait, time_ns, waits);
+          }
+          break;
+        case MarkKind::kPhase:
+          end(now.phase, time_ns, items(ItemKind::kPhase));
+          if (mark.value != 0) {
+            now.phase = item;
+          }
+          break;
+      }
+    }
+    const int64_t off_ns = part.burst->off_ns + part.offset_ns();
+    for (auto& [thread, now] : threads) {
+      end(now.wait, off_ns, waits);
+      end(now.phase, off_ns, items(ItemKind::kPhase));
+    }
+    if (!wants(ItemKind::kPhase)) {
+      items(ItemKind::kPhase).clear();
+    }
+    if (wants(ItemKind::kLockHold)) {
+      std::ranges::sort(waits, {},
+                        [](const SearchItem& one) { return std::tuple(one.thread, one.begin_ns); });
+      std::ranges::sort(blocked, {},
+                        [](const SearchItem& one) { return std::tuple(one.thread, one.begin_ns); });
+      auto holds = lock_holds(waits, blocked, joined, part.offset_ns());
+      const RequestsOfThreads requests(joined);
+      for (SearchItem& hold : holds) {
+        hold.request = requests.at(hold.thread, hold.end_ns - part.offset_ns());
+      }
+      items(ItemKind::kLockHold).insert(items(ItemKind::kLockHold).end(), holds.begin(), holds.end());
+    }
+    if (wants(ItemKind::kLockWait)) {
+      items(ItemKind::kLockWait).insert(items(ItemKind::kLockWait).end(), waits.begin(), waits.end());
+    }
+  }
+
+  void add_events(uint32_t machine, const JoinedBurst& joined) {
+    const SceneMachine& part = scene_.machines[machine];
+    const RequestsOfThreads requests(joined);
+    std::unordered_map<uint32_t, SearchItem> calls;  // that are not over, by thread
+    for (const BurstEvent& event : part.burst->events) {
+      SearchItem item{.begin_ns = event.time_ns + part.offset_ns(),
+                      .end_ns = event.time_ns + part.offset_ns(),
+                      .request = 0,
+                      .value = event.first,
+                      .machine = machine,
+                      .thread = event.thread,
+                      .other = kNoThread,
+                      .detail = 0,
+                      .cpu = event.cpu};
+      const auto add = [&](ItemKind kind) {
+        if (wants(kind)) {
+          item.request = requests.at(event.thread, item.end_ns - part.offset_ns());
+          items(kind).push_back(item);
+        }
+      };
+      switch (event.kind) {
+        case BurstEventKind::kSyscallEnter:
+          calls[event.thread] = item;
+          break;
+        case BurstEventKind::kSyscallExit:
+          if (const auto call = calls.find(event.thread);
+              call != calls.end() && call->second.value == event.first) {
+            item.begin_ns = call->second.begin_ns;
+            calls.erase(call);
+            add(ItemKind::kSyscall);
+          }
+          break;
+        case BurstEventKind::kPageFault:
+          add(ItemKind::kFault);
+          break;
+        case BurstEventKind::kWake:
+        case BurstEventKind::kNewThread:
+          item.other = event.other;
+          if (event.first == 0) {
+            add(ItemKind::kWake);
+          }
+          break;
+        case BurstEventKind::kSwitch:
+        case BurstEventKind::kMarkCall:
+          break;
+      }
+    }
+  }
+
+  // On the clock of the machine that timed them. Of a machine without a recording: as they are.
+  void add_spans() {
+    const SearchSpans& spans = *scene_.spans;
+    const NameTable& names = spans.set().names().machines;
+    std::vector<uint32_t> machine_of(names.size());
+    std::vector<int64_t> shift_of(names.size(), 0);
+    int64_t max_shift_ns = 0;
+    std::unordered_map<std::string_view, uint32_t> recorded;
+    for (uint32_t machine = 0; machine < scene_.machines.size(); ++machine) {
+      recorded.try_emplace(scene_.machines[machine].recording->machine, machine);
+    }
+    for (uint32_t id = 0; id < names.size(); ++id) {
+      const auto found = recorded.find(names.name(id));
+      if (found == recorded.end()) {
+        machine_of[id] = static_cast<uint32_t>(scene_.machine_names.size());
+        scene_.machine_names.emplace_back(names.name(id));
+      } else {
+        machine_of[id] = found->second;
+        shift_of[id] = scene_.machines[found->second].shift_ns;
+        max_shift_ns = std::max(max_shift_ns, std::abs(shift_of[id]));
+      }
+    }
+    const auto add = [&](ItemKind kind, uint32_t index, uint32_t detail) {
+      const Span& span = spans.span(index);
+      const int64_t shift_ns = shift_of[span.machine];
+      if (span.end_ns + shift_ns < scene_.begin_ns || span.start_ns + shift_ns > scene_.end_ns) {
+        return;
+      }
+      items(kind).push_back({.begin_ns = span.start_ns + shift_ns,
+                             .end_ns = span.end_ns + shift_ns,
+                             .request = span.trace.low,
+                             .value = 0,
+                             .machine = machine_of[span.machine],
+                             .thread = kNoThread,
+                             .other = kNoThread,
+                             .detail = detail,
+                             .cpu = 0});
+    };
+    const int64_t first_ns = scene_.begin_ns - max_shift_ns - spans.max_duration_ns();
+    const int64_t last_ns = scene_.end_ns + max_shift_ns;
+    // Those that start within these times, of a row by start.
+    const auto add_between = [&](ItemKind kind, const std::vector<uint32_t>& row, const auto& span_of) {
+      const auto start_of = [&](uint32_t entry) { return spans.span(span_of(entry)).start_ns; };
+      const auto first = std::ranges::lower_bound(row, first_ns, {}, start_of);
+      for (auto entry = first; wants(kind) && entry != row.end() && start_of(*entry) <= last_ns; ++entry) {
+        add(kind, span_of(*entry), *entry);
+      }
+    };
+    add_between(ItemKind::kSpan, spans.by_start(), [](uint32_t span) { return span; });
+    add_between(ItemKind::kRpc, spans.rpcs_by_start(),
+                [&](uint32_t rpc) { return spans.rpcs()[rpc].first(); });
+  }
+
+  SearchScene scene_;
+  ItemKinds kinds_;
+};
+
+}  // namespace
+
+std::vector<SearchItem> lock_holds(const std::vector<SearchItem>& waits,
+                                   const std::vector<SearchItem>& blocked, const JoinedBurst& joined,
+                                   int64_t offset_ns) {
+  std::map<std::pair<uint32_t, uint64_t>, std::vector<int64_t>> got;  // by thread and lock
+  for (const Mark& mark : joined.marks) {
+    if (mark.kind == MarkKind::kLockGot) {
+      got[{mark.tid, mark.value}].push_back(mark.time_ns + offset_ns);
+    }
+  }
+  std::vector<SearchItem> holds;
+  for (const SearchItem& wait : waits) {
+    // The last time that the thread was woken within the wait.
+    const auto after =
+        std::ranges::upper_bound(blocked, std::pair(wait.thread, wait.end_ns), {},
+                                 [](const SearchItem& one) { return std::pair(one.thread, one.begin_ns); });
+    if (after == blocked.begin()) {
+      continue;
+    }
+    const SearchItem& last = *std::prev(after);
+    if (last.thread != wait.thread || last.begin_ns < wait.begin_ns || last.end_ns > wait.end_ns ||
+        last.other == kNoThread) {
+      continue;
+    }
+    SearchItem hold = wait;
+    hold.thread = last.other;
+    hold.other = wait.thread;
+    hold.request = 0;
+    hold.end_ns = last.end_ns;
+    if (const auto found = got.find({hold.thread, hold.value}); found != got.end()) {
+      const auto later = std::ranges::upper_bound(found->second, hold.end_ns);
+      hold.begin_ns = later == found->second.begin() ? hold.begin_ns : *std::prev(later);
+    }
+    holds.push_back(hold);
+  }
+  const auto key = [](const SearchItem& one) { return std::tuple(one.thread, one.value, one.begin_ns); };
+  std::ranges::sort(holds, {},
+                    [&](const SearchItem& one) { return std::tuple_cat(key(one), std::tuple(-one.end_ns)); });
+  const auto rest = std::ranges::unique(holds, {}, key);
+  holds.erase(rest.begin(), rest.end());
+  return holds;
+}
+
+SearchScene make_scene(const std::vector<SceneMachine>& machines, const SearchSpans* spans, ItemKinds kinds) {
+  return SceneMaker(machines, spans, kinds).run();
+}
+
+}  // namespace plimsoll::traces
