@@ -1,6 +1,8 @@
 #include "cli/bursts_command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "cli/views/flags.h"
 
@@ -39,6 +41,16 @@ Examples:
 )");
 }
 
+void add_recordings(CLI::App& command, std::vector<std::string>& files) {
+  command.add_option("files", files, "Recordings of \"plimsolld bursts record\", one per machine")
+      ->type_name("FILE...")
+      ->required();
+}
+
+void add_spans(CLI::App& command, std::vector<std::string>& spans, const char* what) {
+  command.add_option("--spans", spans, what)->type_name("FILE")->expected(1)->take_all();
+}
+
 void add_show(CLI::App& bursts, BurstsShowOptions& options) {
   auto* command = bursts.add_subcommand("show", "Summarize a recording of bursts");
   command->add_option("file", options.file, "Recording of \"plimsolld bursts record\"")
@@ -59,9 +71,9 @@ Examples:
 void add_requests(CLI::App& bursts, BurstsRequestsOptions& options) {
   auto* command =
       bursts.add_subcommand("requests", "Show what the threads of each request did, by marks and wake-ups");
-  command->add_option("file", options.file, "Recording of \"plimsolld bursts record\"")
-      ->type_name("FILE")
-      ->required();
+  add_recordings(*command, options.files);
+  add_spans(*command, options.spans,
+            "Request traces, of whose calls clocks of several machines are repaired");
   command->add_flag("--whole", options.whole_only, "Only requests that began and ended within a burst");
   command->add_option("--limit", options.limit, "Requests to show, the longest first (default 50)")
       ->type_name("N")
@@ -76,22 +88,76 @@ cut        the burst began or ended within the request: its times are those with
 Examples:
   plimsoll bursts requests machine.bursts --whole
   plimsoll bursts requests machine.bursts --limit 10 --json
+  # of several machines, on one clock
+  plimsoll bursts requests machine.bursts other.bursts --spans traces.csv
 )");
 }
 
 void add_export(CLI::App& bursts, BurstsExportOptions& options) {
-  auto* command = bursts.add_subcommand("export", "Write a recording as Chrome JSON, for ui.perfetto.dev");
-  command->add_option("file", options.file, "Recording of \"plimsolld bursts record\"")
-      ->type_name("FILE")
-      ->required();
-  command->add_option("--chrome", options.output, "File to write, - for standard output")
-      ->type_name("FILE")
-      ->required();
+  auto* command =
+      bursts.add_subcommand("export", "Write recordings for trace viewers: Perfetto, Chrome JSON");
+  add_recordings(*command, options.files);
+  add_spans(*command, options.spans,
+            "Request traces, of whose calls clocks of several machines are repaired");
+  command->add_option("--chrome", options.chrome, "Chrome JSON file to write, - for standard output")
+      ->type_name("FILE");
+  command->add_option("--perfetto", options.perfetto, "Perfetto trace to write, - for standard output")
+      ->type_name("FILE");
   command->footer(
-      R"(Firefox Profiler (profiler.firefox.com) and speedscope open the file, too.
+      R"(Give one of --chrome and --perfetto. ui.perfetto.dev opens both; Firefox Profiler (profiler.firefox.com) and speedscope
+open Chrome JSON. A Perfetto trace is smaller, has CPU tracks, and takes several machines.
 
-Example:
+Examples:
   plimsoll bursts export machine.bursts --chrome burst.json
+  plimsoll bursts export machine.bursts --perfetto burst.pftrace
+)");
+}
+
+void add_search(CLI::App& bursts, BurstsSearchOptions& options) {
+  auto* command = bursts.add_subcommand("search", "Find intervals that fit a pattern in time");
+  command->add_option("query", options.query, "What to find (docs/burst-search.md)")
+      ->type_name("QUERY")
+      ->required();
+  add_recordings(*command, options.files);
+  add_spans(*command, options.spans,
+            "Request traces with the spans of rpc and span, and for clocks of several machines");
+  command->add_option("--limit", options.limit, "Answers to show, the earliest first (default 50)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_flag("--json", options.is_json, "Print one JSON document");
+  command->footer(
+      R"(A query is a kind of item, tests in {}, and clauses about other items:
+  kinds        request running runnable blocked lock_wait lock_hold phase syscall fault wake rpc span
+  tests        {duration > 50ms, service = store | cache, thread != outer.thread}
+  with         items within it: with >= 3 own rpc{bytes > 1MB} same operation each within 5ms
+  during       it lies within an item; overlapping: it shares time with one
+  then, after  an item follows or went before: then within 5ms fault
+  not          before a clause: there is none
+own means of the same request; outer is the item before the clause.
+
+Examples:
+  # slow requests with RPCs one after the other
+  plimsoll bursts search 'request{duration > 50ms} with >= 3 own rpc each within 5ms' machine.bursts --spans traces.csv
+  # locks that a request held while it waited itself
+  plimsoll bursts search 'lock_hold overlapping own blocked{thread = outer.thread}' machine.bursts
+)");
+}
+
+void add_clocks(CLI::App& bursts, BurstsClocksOptions& options) {
+  auto* command =
+      bursts.add_subcommand("clocks", "Show how far clocks of several machines agree, by calls between them");
+  add_recordings(*command, options.files);
+  add_spans(*command, options.spans,
+            "Request traces with client and server spans of calls between the machines");
+  command->add_flag("--json", options.is_json, "Print one JSON document");
+  command->footer(
+      R"(A call is sent before it is received, and its reply before it has returned: that bounds the difference of two clocks.
+Each machine is shifted by the amount nearest to 0 that all calls permit. Where none does, it says so and shifts nothing.
+Without spans, the machine on which a request takes longest is taken for the caller ("by marks").
+
+Examples:
+  plimsoll bursts clocks machine.bursts other.bursts --spans traces.csv
+  plimsoll bursts clocks machine.bursts other.bursts --json
 )");
 }
 
@@ -100,12 +166,14 @@ Example:
 void add_bursts_commands(CLI::App& app, BurstsOptions& options) {
   auto* bursts = app.add_subcommand("bursts",
                                     "Windows of time in which every layer of every machine records "
-                                    "everything: plan, show, requests, export");
+                                    "everything: plan, show, requests, export, search, clocks");
   bursts->require_subcommand(1);
   add_plan(*bursts, options.plan);
   add_show(*bursts, options.show);
   add_requests(*bursts, options.requests);
   add_export(*bursts, options.exporting);
+  add_search(*bursts, options.search);
+  add_clocks(*bursts, options.clocks);
   bursts->footer(R"(Example:
   plimsoll bursts plan --request-ms 20 --share 1%
 )");
@@ -118,6 +186,12 @@ Status run_bursts_command(const CLI::App& app, const BurstsOptions& options) {
   }
   if (bursts.got_subcommand("requests")) {
     return run_bursts_requests(options.requests);
+  }
+  if (bursts.got_subcommand("search")) {
+    return run_bursts_search(options.search);
+  }
+  if (bursts.got_subcommand("clocks")) {
+    return run_bursts_clocks(options.clocks);
   }
   return bursts.got_subcommand("export") ? run_bursts_export(options.exporting)
                                          : run_bursts_plan(options.plan);

@@ -1,8 +1,10 @@
 // The flags of `plimsoll bursts`.
 #pragma once
 
+#include "cli/bursts_clocks.h"
 #include "cli/bursts_plan.h"
 #include "cli/bursts_requests.h"
+#include "cli/bursts_search.h"
 #include "cli/bursts_show.h"
 
 namespace CLI {
@@ -16,6 +18,8 @@ struct BurstsOptions {
   BurstsShowOptions show;
   BurstsRequestsOptions requests;
   BurstsExportOptions exporting;
+  BurstsSearchOptions search;
+  BurstsClocksOptions clocks;
 };
 
 void add_bursts_commands(CLI::App& app, BurstsOptions& options);

@@ -1,23 +1,28 @@
-// `plimsoll bursts requests` and `plimsoll bursts export`: a recording's requests, and what its threads did, joined.
+// `plimsoll bursts requests` and `plimsoll bursts export`: requests of recordings, and what threads did, joined.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
 namespace plimsoll::cli {
 
 struct BurstsRequestsOptions {
-  std::string file;
+  std::vector<std::string> files;  // one per machine
+  std::vector<std::string> spans;
   bool whole_only = false;
   uint32_t limit = 50;
   bool is_json = false;
 };
 
 struct BurstsExportOptions {
-  std::string file;
-  std::string output;
+  std::vector<std::string> files;  // one per machine
+  std::vector<std::string> spans;
+  // Files to write; one of them.
+  std::string chrome;
+  std::string perfetto;
 };
 
 Status run_bursts_requests(const BurstsRequestsOptions& options);

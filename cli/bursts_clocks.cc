@@ -1,0 +1,108 @@
+#include "cli/bursts_clocks.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/printable.h"
+#include "base/time.h"
+#include "cli/bursts_machines.h"
+#include "cli/json_text.h"
+#include "cli/views/answer_source.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using traces::ClockProof;
+using traces::MachineClock;
+
+double as_ms(int64_t ns) {
+  return static_cast<double>(ns) / static_cast<double>(kNsPerMs);
+}
+
+std::string error_text(const traces::ClockState& clock) {
+  return clock.is_synchronized ? fmt::format("{:.3f}", as_ms(clock.max_error_ns)) : "unknown";
+}
+
+std::string remarks_on(const MachineClock& clock) {
+  std::string text;
+  text += clock.is_off ? "  OFF by over a tenth of a burst" : "";
+  text += clock.is_beyond_error ? "  off by more than its error bound" : "";
+  text += clock.may_be_off ? "  may be off by over a tenth of a burst" : "";
+  text += clock.assumed > 0 ? "  by marks" : "";
+  return text;
+}
+
+std::string clocks_text(const BurstMachines& machines) {
+  std::string text = fmt::format("{:<26}{:<20}{:>22}{:>12}{:>8}{:>24}{:>12}  {}\n", "burst", "machine",
+                                 "offset ns", "error ms", "calls", "permitted ms", "shift ms", "result");
+  for (const BurstOfMachines& burst : machines.bursts) {
+    for (size_t i = 0; i < burst.clocks.machines.size(); ++i) {
+      const MachineClock& clock = burst.clocks.machines[i];
+      const traces::SceneMachine& machine = burst.machines[i];
+      const std::string permitted =
+          clock.proof == ClockProof::kRepaired
+              ? fmt::format("{:.3f} to {:.3f}", as_ms(clock.min_shift_ns), as_ms(clock.max_shift_ns))
+              : "-";
+      text +=
+          fmt::format("{:<26}{:<20}{:>22}{:>12}{:>8}{:>24}{:>12.3f}  {}{}\n",
+                      format_time(burst.planned_begin_ms * kNsPerMs), printable(machine.recording->machine),
+                      machine.burst->wall_offset_on_ns, error_text(machine.recording->clock), clock.pairs,
+                      permitted, as_ms(clock.shift_ns), name_of(clock.proof), remarks_on(clock));
+    }
+    for (const std::string& contradiction : burst.clocks.contradictions) {
+      text += fmt::format("note: no shift is right, times stay as recorded: {}\n", contradiction);
+    }
+  }
+  return text;
+}
+
+std::string machine_json(const traces::SceneMachine& machine, const MachineClock& clock,
+                         const std::string& reference) {
+  std::string text = "{\"machine\": ";
+  append_json_string(machine.recording->machine, text);
+  text += ", \"reference\": ";
+  append_json_string(reference, text);
+  return text + fmt::format(
+                    ", \"result\": \"{}\", \"offset_ns\": {}, \"is_synchronized\": {}, \"max_error_ns\": {}, "
+                    "\"calls\": {}, \"calls_by_marks\": {}, \"min_shift_ns\": {}, \"max_shift_ns\": {}, "
+                    "\"shift_ns\": {}, \"is_off\": {}, \"may_be_off\": {}, \"is_beyond_error\": {}}}",
+                    name_of(clock.proof), machine.burst->wall_offset_on_ns,
+                    machine.recording->clock.is_synchronized, machine.recording->clock.max_error_ns,
+                    clock.pairs, clock.assumed, clock.min_shift_ns, clock.max_shift_ns, clock.shift_ns,
+                    clock.is_off, clock.may_be_off, clock.is_beyond_error);
+}
+
+std::string clocks_json(const BurstMachines& machines) {
+  std::string text = "{\"bursts\": [";
+  bool is_first_burst = true;
+  for (const BurstOfMachines& burst : machines.bursts) {
+    text += std::exchange(is_first_burst, false) ? "" : ", ";
+    text +=
+        fmt::format("{{\"begin\": \"{}\", \"machines\": [", format_time(burst.planned_begin_ms * kNsPerMs));
+    for (size_t i = 0; i < burst.clocks.machines.size(); ++i) {
+      const MachineClock& clock = burst.clocks.machines[i];
+      text += i == 0 ? "" : ", ";
+      text += machine_json(burst.machines[i], clock, burst.machines[clock.reference].recording->machine);
+    }
+    text += "], \"contradictions\": [";
+    for (size_t i = 0; i < burst.clocks.contradictions.size(); ++i) {
+      text += i == 0 ? "" : ", ";
+      append_json_string(burst.clocks.contradictions[i], text);
+    }
+    text += "]}";
+  }
+  return text + "]}\n";
+}
+
+}  // namespace
+
+Status run_bursts_clocks(const BurstsClocksOptions& options) {
+  const auto machines = read_burst_machines(options.files, options.spans);
+  if (!machines) {
+    return propagate(machines);
+  }
+  return write_output("-", options.is_json ? clocks_json(*machines) : clocks_text(*machines));
+}
+
+}  // namespace plimsoll::cli

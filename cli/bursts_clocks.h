@@ -1,0 +1,19 @@
+// `plimsoll bursts clocks`: how far clocks of several machines agree, by calls between them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace plimsoll::cli {
+
+struct BurstsClocksOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> spans;
+  bool is_json = false;
+};
+
+Status run_bursts_clocks(const BurstsClocksOptions& options);
+
+}  // namespace plimsoll::cli

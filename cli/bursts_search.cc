@@ -1,0 +1,183 @@
+#include "cli/bursts_search.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/time.h"
+#include "cli/bursts_machines.h"
+#include "cli/json_text.h"
+#include "cli/views/answer_source.h"
+#include "traces/bursts/search/search.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using traces::Evidence;
+using traces::ItemKind;
+using traces::SearchItem;
+using traces::SearchScene;
+
+// Answers as they are shown.
+class ShownAnswers {
+ public:
+  explicit ShownAnswers(bool is_json) : is_json_(is_json) {}
+
+  void add(const SearchScene& scene, const traces::SearchQuery& query, const traces::SceneAnswers& answers) {
+    for (const traces::SearchAnswer& answer : answers.answers) {
+      const SearchItem& item = scene.of(query.set.kind)[answer.item];
+      if (is_json_) {
+        text_ += std::exchange(is_first_, false) ? "" : ", ";
+        add_json(scene, query.set.kind, item, answer.evidence);
+        text_ += "}";
+      } else {
+        text_ += fmt::format("{} ", format_time(item.begin_ns));
+        add_line(scene, query.set.kind, item);
+        add_evidence(scene, item.begin_ns, answer.evidence, 1);
+      }
+    }
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  static double in_ms(int64_t ns) { return static_cast<double>(ns) / static_cast<double>(kNsPerMs); }
+
+  void add_line(const SearchScene& scene, ItemKind kind, const SearchItem& item) {
+    text_ += name_of(kind);
+    if (kind == ItemKind::kRequest) {
+      text_ += fmt::format(" {:016x}", item.request);
+    }
+    text_ += fmt::format("  {:.3f} ms  {}\n", in_ms(item.duration_ns()), describe(scene, kind, item));
+  }
+
+  // The depth of calls is that of the query.
+  void add_evidence(const SearchScene& scene, int64_t begin_ns, const std::vector<Evidence>& evidence,
+                    size_t depth) {
+    for (const Evidence& part : evidence) {
+      const ItemKind kind = part.clause->set.kind;
+      const SearchItem& item = scene.of(kind)[part.item];
+      text_ += fmt::format("{:{}}{} {:+.3f} ms  ", "", 2 * depth, name_of(part.clause->relation),
+                           in_ms(item.begin_ns - begin_ns));
+      add_line(scene, kind, item);
+      add_evidence(scene, begin_ns, part.parts, depth + 1);
+    }
+  }
+
+  // All but the closing brace.
+  void add_json(const SearchScene& scene, ItemKind kind, const SearchItem& item,
+                const std::vector<Evidence>& evidence) {
+    text_ += fmt::format(
+        "{{\"kind\": \"{}\", \"begin\": \"{}\", \"end\": \"{}\", \"duration_ns\": {}, \"request\": ",
+        name_of(kind), format_time(item.begin_ns), format_time(item.end_ns), item.duration_ns());
+    text_ += item.request == 0 ? std::string("null") : fmt::format("\"{:016x}\"", item.request);
+    text_ += ", \"machine\": ";
+    append_json_string(scene.machine_names[item.machine], text_);
+    if (item.thread != traces::kNoThread) {
+      const traces::BurstThread& thread = scene.machines[item.machine].recording->threads[item.thread];
+      text_ += fmt::format(", \"thread\": {}, \"thread_name\": ", thread.tid);
+      append_json_string(thread.name, text_);
+    }
+    text_ += ", \"text\": ";
+    append_json_string(describe(scene, kind, item), text_);
+    text_ += ", \"evidence\": [";
+    bool is_first = true;
+    for (const Evidence& part : evidence) {
+      text_ += std::exchange(is_first, false) ? "" : ", ";
+      const ItemKind part_kind = part.clause->set.kind;
+      add_json(scene, part_kind, scene.of(part_kind)[part.item], part.parts);
+      text_ += fmt::format(", \"relation\": \"{}\"}}", name_of(part.clause->relation));
+    }
+    text_ += "]";
+  }
+
+  bool is_json_;
+  bool is_first_ = true;
+  std::string text_;
+};
+
+struct Searched {
+  uint64_t found = 0;
+  uint64_t shown = 0;
+  uint64_t bursts = 0;
+  std::vector<std::string> notes;
+};
+
+void note_what_spans_lack(const BurstMachines& machines, traces::ItemKinds kinds, Searched& searched) {
+  const bool needs_spans = (kinds & (kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kSpan))) != 0;
+  if (needs_spans && !machines.spans) {
+    searched.notes.emplace_back("there are no spans, so no rpc and no span can match: give --spans FILE");
+  }
+}
+
+Searched search_bursts(const BurstMachines& machines, const traces::SearchQuery& query, uint32_t limit,
+                       ShownAnswers& shown) {
+  Searched searched;
+  searched.notes = clock_notes(machines);
+  note_what_spans_lack(machines, query.kinds, searched);
+  // Of all bursts together.
+  uint64_t steps_left = traces::SearchLimits().max_steps;
+  for (const BurstOfMachines& burst : machines.bursts) {
+    traces::SearchLimits limits;
+    limits.max_answers = limit - searched.shown;
+    limits.max_steps = steps_left;
+    const SearchScene scene = make_scene(burst.machines, machines.spans.get(), query.kinds);
+    const traces::SceneAnswers answers = search_scene(scene, query, limits);
+    if (answers.is_cut) {
+      searched.notes.push_back(fmt::format(
+          "the search ended at the burst at {}, of which there are no answers: over {} pairs of items were "
+          "compared; compare attributes with = outer., or make intervals shorter",
+          format_time(burst.planned_begin_ms * kNsPerMs), traces::SearchLimits().max_steps));
+      break;
+    }
+    steps_left -= answers.steps;
+    ++searched.bursts;
+    searched.found += answers.found;
+    searched.shown += answers.answers.size();
+    shown.add(scene, query, answers);
+    for (const traces::SceneMachine& machine : burst.machines) {
+      if (machine.burst->all_lost() > 0) {
+        searched.notes.push_back(
+            fmt::format("burst at {}: {} events were lost, items may be missing or wrong",
+                        format_time(burst.planned_begin_ms * kNsPerMs), machine.burst->all_lost()));
+      }
+    }
+  }
+  return searched;
+}
+
+}  // namespace
+
+Status run_bursts_search(const BurstsSearchOptions& options) {
+  const auto query = traces::parse_search(options.query);
+  if (!query) {
+    return with_hint(with_field(propagate(query), "query"), query.error().hint.empty()
+                                                                ? "docs/burst-search.md has the language"
+                                                                : query.error().hint);
+  }
+  const auto machines = read_burst_machines(options.files, options.spans);
+  if (!machines) {
+    return propagate(machines);
+  }
+  ShownAnswers shown(options.is_json);
+  const Searched searched = search_bursts(*machines, *query, options.limit, shown);
+  if (options.is_json) {
+    std::string text = fmt::format("{{\"found\": {}, \"shown\": {}, \"bursts\": {}, \"notes\": [",
+                                   searched.found, searched.shown, searched.bursts);
+    for (size_t i = 0; i < searched.notes.size(); ++i) {
+      text += i == 0 ? "" : ", ";
+      append_json_string(searched.notes[i], text);
+    }
+    return write_output("-", fmt::format("{}], \"answers\": [{}]}}\n", text, shown.text()));
+  }
+  std::string text =
+      fmt::format("{}{} found in {} bursts{}\n", shown.text(), searched.found, searched.bursts,
+                  searched.found > searched.shown
+                      ? fmt::format(", the first {} are shown: --limit shows more", searched.shown)
+                      : std::string());
+  for (const std::string& note : searched.notes) {
+    text += fmt::format("note: {}\n", note);
+  }
+  return write_output("-", text);
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,22 @@
+// `plimsoll bursts search`: intervals of bursts that fit a pattern in time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace plimsoll::cli {
+
+struct BurstsSearchOptions {
+  std::string query;
+  std::vector<std::string> files;
+  std::vector<std::string> spans;
+  uint32_t limit = 50;
+  bool is_json = false;
+};
+
+Status run_bursts_search(const BurstsSearchOptions& options);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,458 @@
+#include "formats/perfetto/perfetto_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "base/printable.h"
+#include "formats/perfetto/wire_writer.h"
+#include "traces/bursts/joined/request_times.h"
+
+namespace plimsoll::formats {
+namespace {
+
+using traces::BurstEventKind;
+using traces::BurstThread;
+using traces::SceneMachine;
+using traces::StateInterval;
+
+// Numbers of fields: protos/perfetto/trace/ of github.com/google/perfetto (trace.proto, trace_packet.proto, clock_snapshot.proto,
+// track_event/*.proto, interned_data/interned_data.proto, ftrace/ftrace_event.proto, ftrace/ftrace_event_bundle.proto, ftrace/sched.proto).
+namespace field {
+constexpr uint32_t kTracePacket = 1;
+constexpr uint32_t kPacketFtraceEvents = 1;
+constexpr uint32_t kPacketClockSnapshot = 6;
+constexpr uint32_t kPacketTimestamp = 8;
+constexpr uint32_t kPacketSequence = 10;
+constexpr uint32_t kPacketTrackEvent = 11;
+constexpr uint32_t kPacketInternedData = 12;
+constexpr uint32_t kPacketSequenceFlags = 13;
+constexpr uint32_t kPacketTrackDescriptor = 60;
+constexpr uint32_t kSnapshotClocks = 1;
+constexpr uint32_t kSnapshotPrimary = 2;
+constexpr uint32_t kClockId = 1;
+constexpr uint32_t kClockTimestamp = 2;
+constexpr uint32_t kInternedCategories = 1;
+constexpr uint32_t kInternedNames = 2;
+constexpr uint32_t kInternedId = 1;
+constexpr uint32_t kInternedName = 2;
+constexpr uint32_t kDescriptorUuid = 1;
+constexpr uint32_t kDescriptorName = 2;
+constexpr uint32_t kDescriptorProcess = 3;
+constexpr uint32_t kDescriptorThread = 4;
+constexpr uint32_t kDescriptorParent = 5;
+constexpr uint32_t kProcessPid = 1;
+constexpr uint32_t kProcessName = 6;
+constexpr uint32_t kThreadPid = 1;
+constexpr uint32_t kThreadTid = 2;
+constexpr uint32_t kThreadName = 5;
+constexpr uint32_t kEventCategoryIds = 3;
+constexpr uint32_t kEventAnnotations = 4;
+constexpr uint32_t kEventType = 9;
+constexpr uint32_t kEventNameId = 10;
+constexpr uint32_t kEventTrack = 11;
+constexpr uint32_t kAnnotationText = 6;
+constexpr uint32_t kAnnotationName = 10;
+constexpr uint32_t kBundleCpu = 1;
+constexpr uint32_t kBundleEvent = 2;
+constexpr uint32_t kFtraceTimestamp = 1;
+constexpr uint32_t kFtracePid = 2;
+constexpr uint32_t kFtraceSwitch = 4;
+constexpr uint32_t kFtraceWaking = 20;
+constexpr uint32_t kSwitchPrevComm = 1;
+constexpr uint32_t kSwitchPrevPid = 2;
+constexpr uint32_t kSwitchPrevPriority = 3;
+constexpr uint32_t kSwitchPrevState = 4;
+constexpr uint32_t kSwitchNextComm = 5;
+constexpr uint32_t kSwitchNextPid = 6;
+constexpr uint32_t kSwitchNextPriority = 7;
+constexpr uint32_t kWakingComm = 1;
+constexpr uint32_t kWakingPid = 2;
+constexpr uint32_t kWakingPriority = 3;
+constexpr uint32_t kWakingSuccess = 4;
+constexpr uint32_t kWakingCpu = 5;
+}  // namespace field
+
+constexpr uint64_t kClockRealtime = 1;
+constexpr uint64_t kClockBoottime = 6;
+constexpr uint64_t kSequence = 1;
+constexpr uint64_t kStateCleared = 1;
+constexpr uint64_t kNeedsState = 2;
+constexpr uint64_t kSliceBegin = 1;
+constexpr uint64_t kSliceEnd = 2;
+// Not recorded: that of ordinary threads.
+constexpr uint64_t kPriority = 120;
+constexpr size_t kBytesOfPiece = size_t{64} << 10;
+
+constexpr uint64_t kCategoryThread = 1;
+constexpr uint64_t kCategoryRequest = 2;
+
+// At one moment slices end from the innermost outwards, and begin from the outermost inwards.
+enum class Place : uint8_t { kStateEnd, kRequestEnd, kRequestBegin, kStateBegin };
+
+struct SliceEvent {
+  int64_t time_ns = 0;
+  Place place = Place::kStateBegin;
+  uint64_t track = 0;
+  uint64_t name = 0;                   // interned
+  const BurstThread* waker = nullptr;  // of the begin of a state
+
+  bool is_begin() const { return place == Place::kRequestBegin || place == Place::kStateBegin; }
+};
+
+uint64_t unsigned_time(int64_t time_ns) {
+  return static_cast<uint64_t>(std::max<int64_t>(time_ns, 0));
+}
+
+class PerfettoWriter {
+ public:
+  PerfettoWriter(const std::vector<std::vector<SceneMachine>>& bursts,
+                 const std::function<Status(std::string_view)>& write)
+      : bursts_(bursts), write_(write) {
+    for (const auto& burst : bursts) {
+      for (const SceneMachine& machine : burst) {
+        machines_.try_emplace(machine.recording, machines_.size());
+      }
+    }
+  }
+
+  Status run() {
+    begin();
+    for (const auto& burst : bursts_) {
+      if (!written_) {
+        break;
+      }
+      add_burst(burst);
+    }
+    flush();
+    return written_;
+  }
+
+ private:
+  bool is_one_machine() const { return machines_.size() <= 1; }
+
+  void begin() {
+    const int64_t first_ns = bursts_.empty() || bursts_.front().empty()
+                                 ? 0
+                                 : bursts_.front().front().burst->on_ns + bursts_.front().front().offset_ns();
+    WireMessage snapshot;
+    for (const uint64_t id : {kClockBoottime, kClockRealtime}) {
+      WireMessage clock;
+      clock.number(field::kClockId, id);
+      clock.number(field::kClockTimestamp, unsigned_time(first_ns));
+      snapshot.message(field::kSnapshotClocks, clock);
+    }
+    snapshot.number(field::kSnapshotPrimary, kClockBoottime);
+    WireMessage packet = new_packet(kStateCleared);
+    packet.message(field::kPacketClockSnapshot, snapshot);
+    WireMessage interned;
+    for (const auto& [id, name] :
+         {std::pair(kCategoryThread, "thread"), std::pair(kCategoryRequest, "request")}) {
+      interned.message(field::kInternedCategories, interned_name(id, name));
+    }
+    packet.message(field::kPacketInternedData, interned);
+    add(packet);
+    requests_track_ = next_track_++;
+    WireMessage descriptor;
+    descriptor.number(field::kDescriptorUuid, requests_track_);
+    descriptor.text(field::kDescriptorName, "requests");
+    add_descriptor(descriptor);
+  }
+
+  static WireMessage interned_name(uint64_t id, std::string_view name) {
+    WireMessage entry;
+    entry.number(field::kInternedId, id);
+    entry.text(field::kInternedName, name);
+    return entry;
+  }
+
+  static WireMessage new_packet(uint64_t flags) {
+    WireMessage packet;
+    packet.number(field::kPacketSequence, kSequence);
+    packet.number(field::kPacketSequenceFlags, flags);
+    return packet;
+  }
+
+  void add(const WireMessage& packet) {
+    WireMessage trace;
+    trace.message(field::kTracePacket, packet);
+    bytes_ += trace.bytes();
+    if (bytes_.size() >= kBytesOfPiece) {
+      flush();
+    }
+  }
+
+  void flush() {
+    if (written_) {
+      written_ = write_(bytes_);
+    }
+    bytes_.clear();
+  }
+
+  void add_descriptor(const WireMessage& descriptor) {
+    WireMessage packet = new_packet(kNeedsState);
+    packet.message(field::kPacketTrackDescriptor, descriptor);
+    add(packet);
+  }
+
+  // A packet of its own says it, before the first event that has it.
+  uint64_t name_id(const std::string& name) {
+    const auto [found, is_new] = names_.try_emplace(name, names_.size() + 1);
+    if (is_new) {
+      WireMessage interned;
+      interned.message(field::kInternedNames, interned_name(found->second, name));
+      WireMessage packet = new_packet(kNeedsState);
+      packet.message(field::kPacketInternedData, interned);
+      add(packet);
+    }
+    return found->second;
+  }
+
+  uint64_t machine_track(const SceneMachine& machine) {
+    const auto [found, is_new] = machine_tracks_.try_emplace(machine.recording, next_track_);
+    if (is_new) {
+      ++next_track_;
+      WireMessage descriptor;
+      descriptor.number(field::kDescriptorUuid, found->second);
+      descriptor.text(field::kDescriptorName, printable(machine.recording->machine));
+      add_descriptor(descriptor);
+    }
+    return found->second;
+  }
+
+  uint64_t process_track(uint32_t pid, const std::string& name) {
+    const auto [found, is_new] = process_tracks_.try_emplace(pid, next_track_);
+    if (is_new) {
+      ++next_track_;
+      WireMessage process;
+      process.number(field::kProcessPid, pid);
+      process.text(field::kProcessName, name);
+      WireMessage descriptor;
+      descriptor.number(field::kDescriptorUuid, found->second);
+      descriptor.message(field::kDescriptorProcess, process);
+      add_descriptor(descriptor);
+    }
+    return found->second;
+  }
+
+  uint64_t thread_track(const SceneMachine& machine, uint32_t index) {
+    const auto [found, is_new] = thread_tracks_.try_emplace(std::pair(machine.recording, index), 0);
+    if (!is_new) {
+      return found->second;
+    }
+    const BurstThread& thread = machine.recording->threads[index];
+    const std::string name = printable(thread.name);
+    WireMessage descriptor;
+    if (is_one_machine()) {
+      const uint32_t pid = thread.pid != 0 ? thread.pid : thread.tid;
+      const uint64_t parent = process_track(pid, name);
+      WireMessage ids;
+      ids.number(field::kThreadPid, pid);
+      ids.number(field::kThreadTid, thread.tid);
+      ids.text(field::kThreadName, name);
+      found->second = next_track_++;
+      descriptor.number(field::kDescriptorUuid, found->second);
+      descriptor.number(field::kDescriptorParent, parent);
+      descriptor.message(field::kDescriptorThread, ids);
+    } else {
+      const uint64_t parent = machine_track(machine);
+      found->second = next_track_++;
+      descriptor.number(field::kDescriptorUuid, found->second);
+      descriptor.number(field::kDescriptorParent, parent);
+      descriptor.text(field::kDescriptorName, fmt::format("{} {}", name, thread.tid));
+    }
+    add_descriptor(descriptor);
+    return found->second;
+  }
+
+  uint64_t request_track(uint64_t request, const SceneMachine& machine) {
+    const uint64_t track = next_track_++;
+    WireMessage descriptor;
+    descriptor.number(field::kDescriptorUuid, track);
+    descriptor.number(field::kDescriptorParent, requests_track_);
+    descriptor.text(field::kDescriptorName, is_one_machine()
+                                                ? fmt::format("request {:016x}", request)
+                                                : fmt::format("request {:016x} on {}", request,
+                                                              printable(machine.recording->machine)));
+    add_descriptor(descriptor);
+    return track;
+  }
+
+  void add_burst(const std::vector<SceneMachine>& burst) {
+    std::vector<SliceEvent> events;
+    for (const SceneMachine& machine : burst) {
+      const traces::JoinedBurst joined = join_burst(*machine.burst);
+      add_states(machine, joined, events);
+      for (const traces::RequestTimes& request : request_times(*machine.burst, joined)) {
+        // Without a length it would begin after it has ended.
+        if (request.begin_ns < request.end_ns) {
+          const uint64_t track = request_track(request.request, machine);
+          const uint64_t name = name_id(fmt::format("request {:016x}", request.request));
+          events.push_back(
+              {request.begin_ns + machine.offset_ns(), Place::kRequestBegin, track, name, nullptr});
+          events.push_back({request.end_ns + machine.offset_ns(), Place::kRequestEnd, track, name, nullptr});
+        }
+      }
+      if (is_one_machine()) {
+        add_ftrace(machine);
+      }
+    }
+    std::ranges::sort(events, {}, [](const SliceEvent& event) {
+      return std::tuple(event.time_ns, event.place, event.track);
+    });
+    for (const SliceEvent& event : events) {
+      add_event(event);
+    }
+  }
+
+  void add_states(const SceneMachine& machine, const traces::JoinedBurst& joined,
+                  std::vector<SliceEvent>& events) {
+    struct Open {
+      uint64_t request = 0;
+      uint64_t name = 0;
+      int64_t end_ns = 0;
+    };
+    std::unordered_map<uint32_t, Open> threads;
+    const auto close = [&](uint32_t thread, Open& open) {
+      if (open.request != 0) {
+        events.push_back({open.end_ns + machine.offset_ns(), Place::kRequestEnd,
+                          thread_track(machine, thread), open.name, nullptr});
+      }
+      open.request = 0;
+    };
+    for (const StateInterval& interval : joined.intervals) {
+      if (interval.begin_ns >= interval.end_ns) {
+        continue;
+      }
+      Open& open = threads[interval.thread];
+      const uint64_t track = thread_track(machine, interval.thread);
+      const int64_t begin_ns = interval.begin_ns + machine.offset_ns();
+      if (open.request != interval.request || open.end_ns != interval.begin_ns) {
+        close(interval.thread, open);
+        open.request = interval.request;
+        if (interval.request != 0) {
+          open.name = name_id(fmt::format("request {:016x}", interval.request));
+          events.push_back({begin_ns, Place::kRequestBegin, track, open.name, nullptr});
+        }
+      }
+      open.end_ns = interval.end_ns;
+      const uint64_t name = name_id(std::string(name_of(interval.state)));
+      const BurstThread* const waker =
+          interval.waker == traces::kNoThread ? nullptr : &machine.recording->threads[interval.waker];
+      events.push_back({begin_ns, Place::kStateBegin, track, name, waker});
+      events.push_back({interval.end_ns + machine.offset_ns(), Place::kStateEnd, track, name, nullptr});
+    }
+    for (auto& [thread, open] : threads) {
+      close(thread, open);
+    }
+  }
+
+  void add_event(const SliceEvent& event) {
+    WireMessage slice;
+    slice.number(field::kEventType, event.is_begin() ? kSliceBegin : kSliceEnd);
+    slice.number(field::kEventTrack, event.track);
+    if (event.is_begin()) {
+      slice.number(field::kEventCategoryIds,
+                   event.place == Place::kStateBegin ? kCategoryThread : kCategoryRequest);
+      slice.number(field::kEventNameId, event.name);
+    }
+    if (event.waker != nullptr) {
+      WireMessage annotation;
+      annotation.text(field::kAnnotationName, "woken by");
+      annotation.text(field::kAnnotationText,
+                      fmt::format("{} ({})", printable(event.waker->name), event.waker->tid));
+      slice.message(field::kEventAnnotations, annotation);
+    }
+    WireMessage packet = new_packet(kNeedsState);
+    packet.number(field::kPacketTimestamp, unsigned_time(event.time_ns));
+    packet.message(field::kPacketTrackEvent, slice);
+    add(packet);
+  }
+
+  // A bundle for each run of events of one CPU, so that they stay in order.
+  void add_ftrace(const SceneMachine& machine) {
+    constexpr size_t kMaxBundleEvents = 1000;
+    WireMessage bundle;
+    size_t events = 0;
+    uint16_t cpu = 0;
+    const auto end = [&] {
+      if (events > 0) {
+        WireMessage packet;
+        packet.number(field::kPacketSequence, kSequence);
+        packet.message(field::kPacketFtraceEvents, bundle);
+        add(packet);
+      }
+      bundle = {};
+      events = 0;
+    };
+    for (const traces::BurstEvent& event : machine.burst->events) {
+      if (event.kind != BurstEventKind::kSwitch && event.kind != BurstEventKind::kWake &&
+          event.kind != BurstEventKind::kNewThread) {
+        continue;
+      }
+      if (event.cpu != cpu || events == kMaxBundleEvents) {
+        end();
+      }
+      if (events == 0) {
+        cpu = event.cpu;
+        bundle.number(field::kBundleCpu, cpu);
+      }
+      bundle.message(field::kBundleEvent, ftrace_event(machine, event));
+      ++events;
+    }
+    end();
+  }
+
+  static WireMessage ftrace_event(const SceneMachine& machine, const traces::BurstEvent& event) {
+    const BurstThread& thread = machine.recording->threads[event.thread];
+    const BurstThread& other = machine.recording->threads[event.other];
+    WireMessage made;
+    made.number(field::kFtraceTimestamp, unsigned_time(event.time_ns + machine.offset_ns()));
+    made.number(field::kFtracePid, thread.tid);
+    WireMessage details;
+    if (event.kind == BurstEventKind::kSwitch) {
+      details.text(field::kSwitchPrevComm, printable(thread.name));
+      details.number(field::kSwitchPrevPid, thread.tid);
+      details.number(field::kSwitchPrevPriority, kPriority);
+      details.number(field::kSwitchPrevState, event.first);
+      details.text(field::kSwitchNextComm, printable(other.name));
+      details.number(field::kSwitchNextPid, other.tid);
+      details.number(field::kSwitchNextPriority, kPriority);
+      made.message(field::kFtraceSwitch, details);
+    } else {
+      details.text(field::kWakingComm, printable(other.name));
+      details.number(field::kWakingPid, other.tid);
+      details.number(field::kWakingPriority, kPriority);
+      details.number(field::kWakingSuccess, 1);
+      details.number(field::kWakingCpu, event.cpu);
+      made.message(field::kFtraceWaking, details);
+    }
+    return made;
+  }
+
+  const std::vector<std::vector<SceneMachine>>& bursts_;
+  const std::function<Status(std::string_view)>& write_;
+  Status written_;     // the first failure
+  std::string bytes_;  // that are not written yet
+  uint64_t next_track_ = 1;
+  uint64_t requests_track_ = 0;
+  std::map<const traces::BurstRecording*, size_t> machines_;
+  std::map<const traces::BurstRecording*, uint64_t> machine_tracks_;
+  std::map<uint32_t, uint64_t> process_tracks_;  // by process ID
+  std::map<std::pair<const traces::BurstRecording*, uint32_t>, uint64_t> thread_tracks_;
+  std::unordered_map<std::string, uint64_t> names_;
+};
+
+}  // namespace
+
+Status write_perfetto_trace(const std::vector<std::vector<SceneMachine>>& bursts,
+                            const std::function<Status(std::string_view piece)>& write) {
+  return PerfettoWriter(bursts, write).run();
+}
+
+}  // namespace plimsoll::formats
