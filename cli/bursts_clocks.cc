@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/printable.h"
@@ -20,11 +21,19 @@ double as_ms(int64_t ns) {
   return static_cast<double>(ns) / static_cast<double>(kNsPerMs);
 }
 
+std::string bound_text(const std::optional<int64_t>& shift_ns) {
+  return shift_ns ? fmt::format("{:.3f}", as_ms(*shift_ns)) : "any";
+}
+
+std::string bound_json(const std::optional<int64_t>& shift_ns) {
+  return shift_ns ? fmt::format("{}", *shift_ns) : "null";
+}
+
 std::string error_text(const traces::ClockState& clock) {
   return clock.is_synchronized ? fmt::format("{:.3f}", as_ms(clock.max_error_ns)) : "unknown";
 }
 
-std::string remarks_on(const MachineClock& clock) {
+std::string clock_remarks(const MachineClock& clock) {
   std::string text;
   text += clock.is_off ? "  OFF by over a tenth of a burst" : "";
   text += clock.is_beyond_error ? "  off by more than its error bound" : "";
@@ -42,13 +51,13 @@ std::string clocks_text(const BurstMachines& machines) {
       const traces::SceneMachine& machine = burst.machines[i];
       const std::string permitted =
           clock.proof == ClockProof::kRepaired
-              ? fmt::format("{:.3f} to {:.3f}", as_ms(clock.min_shift_ns), as_ms(clock.max_shift_ns))
+              ? fmt::format("{} to {}", bound_text(clock.min_shift_ns), bound_text(clock.max_shift_ns))
               : "-";
       text +=
           fmt::format("{:<26}{:<20}{:>22}{:>12}{:>8}{:>24}{:>12.3f}  {}{}\n",
                       format_time(burst.planned_begin_ms * kNsPerMs), printable(machine.recording->machine),
                       machine.burst->wall_offset_on_ns, error_text(machine.recording->clock), clock.pairs,
-                      permitted, as_ms(clock.shift_ns), name_of(clock.proof), remarks_on(clock));
+                      permitted, as_ms(clock.shift_ns), name_of(clock.proof), clock_remarks(clock));
     }
     for (const std::string& contradiction : burst.clocks.contradictions) {
       text += fmt::format("note: no shift is right, times stay as recorded: {}\n", contradiction);
@@ -69,8 +78,9 @@ std::string machine_json(const traces::SceneMachine& machine, const MachineClock
                     "\"shift_ns\": {}, \"is_off\": {}, \"may_be_off\": {}, \"is_beyond_error\": {}}}",
                     name_of(clock.proof), machine.burst->wall_offset_on_ns,
                     machine.recording->clock.is_synchronized, machine.recording->clock.max_error_ns,
-                    clock.pairs, clock.assumed, clock.min_shift_ns, clock.max_shift_ns, clock.shift_ns,
-                    clock.is_off, clock.may_be_off, clock.is_beyond_error);
+                    clock.pairs, clock.assumed, bound_json(clock.min_shift_ns),
+                    bound_json(clock.max_shift_ns), clock.shift_ns, clock.is_off, clock.may_be_off,
+                    clock.is_beyond_error);
 }
 
 std::string clocks_json(const BurstMachines& machines) {

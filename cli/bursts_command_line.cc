@@ -48,7 +48,7 @@ void add_recordings(CLI::App& command, std::vector<std::string>& files) {
 }
 
 void add_spans(CLI::App& command, std::vector<std::string>& spans, const char* what) {
-  command.add_option("--spans", spans, what)->type_name("FILE")->expected(1)->take_all();
+  command.add_option("--traces", spans, what)->allow_extra_args(false)->type_name("PATH");
 }
 
 void add_show(CLI::App& bursts, BurstsShowOptions& options) {
@@ -89,7 +89,7 @@ Examples:
   plimsoll bursts requests machine.bursts --whole
   plimsoll bursts requests machine.bursts --limit 10 --json
   # of several machines, on one clock
-  plimsoll bursts requests machine.bursts other.bursts --spans traces.csv
+  plimsoll bursts requests machine.bursts other.bursts --traces traces.csv
 )");
 }
 
@@ -137,7 +137,7 @@ own means of the same request; outer is the item before the clause.
 
 Examples:
   # slow requests with RPCs one after the other
-  plimsoll bursts search 'request{duration > 50ms} with >= 3 own rpc each within 5ms' machine.bursts --spans traces.csv
+  plimsoll bursts search 'request{duration > 50ms} with >= 3 own rpc each within 5ms' machine.bursts --traces traces.csv
   # locks that a request held while it waited itself
   plimsoll bursts search 'lock_hold overlapping own blocked{thread = outer.thread}' machine.bursts
 )");
@@ -156,7 +156,7 @@ Each machine is shifted by the amount nearest to 0 that all calls permit. Where 
 Without spans, the machine on which a request takes longest is taken for the caller ("by marks").
 
 Examples:
-  plimsoll bursts clocks machine.bursts other.bursts --spans traces.csv
+  plimsoll bursts clocks machine.bursts other.bursts --traces traces.csv
   plimsoll bursts clocks machine.bursts other.bursts --json
 )");
 }

@@ -105,7 +105,7 @@ struct Searched {
 void note_what_spans_lack(const BurstMachines& machines, traces::ItemKinds kinds, Searched& searched) {
   const bool needs_spans = (kinds & (kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kSpan))) != 0;
   if (needs_spans && !machines.spans) {
-    searched.notes.emplace_back("there are no spans, so no rpc and no span can match: give --spans FILE");
+    searched.notes.emplace_back("there are no spans, so no rpc and no span can match: give --traces FILE");
   }
 }
 

@@ -87,14 +87,16 @@ std::vector<ClockPair> pairs_of_spans(const std::vector<SceneMachine>& machines,
     first_ns = std::min(first_ns, machine.burst->on_ns + machine.burst->wall_offset_on_ns);
     last_ns = std::max(last_ns, machine.burst->off_ns + machine.burst->wall_offset_on_ns);
   }
+  // Calls without a client span are in the order of their servers' clocks, which may be off by as much as a burst lasts.
+  const int64_t slack_ns = last_ns - first_ns;
   const std::vector<uint32_t>& rpcs = spans.rpcs_by_start();
-  for (auto rpc = std::ranges::lower_bound(rpcs, first_ns, {}, start_of);
-       rpc != rpcs.end() && start_of(*rpc) <= last_ns; ++rpc) {
+  for (auto rpc = std::ranges::lower_bound(rpcs, first_ns - slack_ns, {}, start_of);
+       rpc != rpcs.end() && start_of(*rpc) <= last_ns + slack_ns; ++rpc) {
     const RpcHalves& halves = spans.rpcs()[*rpc];
-    if (halves.client == kNoSpan || halves.server == kNoSpan) {
+    if (halves.caller == kNoSpan || halves.server == kNoSpan) {
       continue;
     }
-    const Span& client = spans.span(halves.client);
+    const Span& client = spans.span(halves.caller);
     const Span& server = spans.span(halves.server);
     const uint32_t caller = of_names[client.machine];
     const uint32_t callee = of_names[server.machine];
@@ -112,6 +114,7 @@ std::vector<ClockPair> pairs_of_spans(const std::vector<SceneMachine>& machines,
                      .received_ns = server.start_ns,
                      .replied_ns = server.end_ns,
                      .returned_ns = client.end_ns,
+                     .has_reply = halves.client != kNoSpan && client.status != SpanStatus::kError,
                      .is_assumed = false});
   }
   return pairs;
@@ -136,6 +139,7 @@ std::vector<ClockPair> pairs_of_marks(const std::vector<SceneMachine>& machines)
                          .received_ns = callee.begin_ns,
                          .replied_ns = callee.end_ns,
                          .returned_ns = caller.end_ns,
+                         .has_reply = true,
                          .is_assumed = true});
       }
     }

@@ -80,9 +80,10 @@ class Repair {
       if (is_placed[first] != 0) {
         continue;
       }
+      const std::vector<char> is_connected = connected_with(first);
       std::vector<uint32_t> group;
       for (const uint32_t machine : order) {
-        if (is_connected(closed, first, machine)) {
+        if (is_connected[machine] != 0) {
           group.push_back(machine);
           is_placed[machine] = 1;
         }
@@ -112,14 +113,31 @@ class Repair {
         ++repaired_.machines[machine].pairs;
         repaired_.machines[machine].assumed += pair.is_assumed ? 1 : 0;
       }
-      direct_.bound(pair.caller, pair.callee, pair.returned_ns - pair.replied_ns);
+      if (pair.has_reply) {
+        direct_.bound(pair.caller, pair.callee, pair.returned_ns - pair.replied_ns);
+      }
       direct_.bound(pair.callee, pair.caller, pair.received_ns - pair.sent_ns);
     }
   }
 
-  // Each pair of machines has a bound on both sides.
-  static bool is_connected(const Bounds& closed, uint32_t first, uint32_t second) {
-    return closed.at(first, second) != kUnbounded && closed.at(second, first) != kUnbounded;
+  // By calls, directly or by way of others.
+  std::vector<char> connected_with(uint32_t first) const {
+    std::vector<char> is_connected(machines_.size(), 0);
+    std::vector<uint32_t> to_visit{first};
+    is_connected[first] = 1;
+    while (!to_visit.empty()) {
+      const uint32_t machine = to_visit.back();
+      to_visit.pop_back();
+      for (uint32_t other = 0; other < machines_.size(); ++other) {
+        const bool has_bound =
+            direct_.at(machine, other) != kUnbounded || direct_.at(other, machine) != kUnbounded;
+        if (has_bound && is_connected[other] == 0) {
+          is_connected[other] = 1;
+          to_visit.push_back(other);
+        }
+      }
+    }
+    return is_connected;
   }
 
   void place(const Bounds& closed, const std::vector<uint32_t>& group) {
@@ -152,13 +170,21 @@ class Repair {
     int64_t high_ns = kUnbounded;
     for (const uint32_t other : placed) {
       const int64_t other_ns = repaired_.machines[other].shift_ns;
-      low_ns = std::max(low_ns, other_ns - closed.at(machine, other));
-      high_ns = std::min(high_ns, other_ns + closed.at(other, machine));
+      if (closed.at(machine, other) != kUnbounded) {
+        low_ns = std::max(low_ns, other_ns - closed.at(machine, other));
+      }
+      if (closed.at(other, machine) != kUnbounded) {
+        high_ns = std::min(high_ns, other_ns + closed.at(other, machine));
+      }
     }
     clock.proof = ClockProof::kRepaired;
     clock.shift_ns = std::max(low_ns, std::min<int64_t>(high_ns, 0));
-    clock.min_shift_ns = -closed.at(machine, clock.reference);
-    clock.max_shift_ns = closed.at(clock.reference, machine);
+    if (const int64_t below_ns = closed.at(machine, clock.reference); below_ns != kUnbounded) {
+      clock.min_shift_ns = -below_ns;
+    }
+    if (const int64_t above_ns = closed.at(clock.reference, machine); above_ns != kUnbounded) {
+      clock.max_shift_ns = above_ns;
+    }
     constexpr int64_t kPartsOfBurst = 10;
     clock.is_off = std::abs(clock.shift_ns) > config_.length_ms() * kNanosecondsPerMs / kPartsOfBurst;
     const ClockState& own = machines_[machine].recording->clock;
@@ -180,7 +206,7 @@ class Repair {
       for (size_t j = i + 1; j < group.size(); ++j) {
         const int64_t high_ns = direct_.at(group[i], group[j]);
         const int64_t low_ns = -direct_.at(group[j], group[i]);
-        if (low_ns > high_ns) {
+        if (high_ns != kUnbounded && low_ns != -kUnbounded && low_ns > high_ns) {
           return fmt::format(
               "calls between {} and {} prove that {} is to be shifted by at least {:.3f} ms and by at most "
               "{:.3f} ms",

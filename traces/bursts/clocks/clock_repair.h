@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "traces/bursts/burst_config.h"
@@ -25,12 +27,13 @@ std::string_view name_of(ClockProof proof);
 
 struct MachineClock {
   ClockProof proof = ClockProof::kNone;
-  uint32_t reference = 0;    // whose clock it is repaired to
-  uint64_t pairs = 0;        // with other machines
-  uint64_t assumed = 0;      // of these, by marks alone
-  int64_t shift_ns = 0;      // to be added to its times
-  int64_t min_shift_ns = 0;  // of kRepaired: what RPCs permit, relative to the reference
-  int64_t max_shift_ns = 0;
+  uint32_t reference = 0;  // whose clock it is repaired to
+  uint64_t pairs = 0;      // with other machines
+  uint64_t assumed = 0;    // of these, by marks alone
+  int64_t shift_ns = 0;    // to be added to its times
+  // Of kRepaired: what calls permit, relative to the reference; nothing where there is no bound.
+  std::optional<int64_t> min_shift_ns;
+  std::optional<int64_t> max_shift_ns;
   bool is_off = false;           // the shift is over a tenth of a burst
   bool may_be_off = false;       // by the kernel's estimate: is_clock_off()
   bool is_beyond_error = false;  // the shift is more than both clocks' maximum errors
