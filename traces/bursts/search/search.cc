@@ -163,6 +163,11 @@ class ClauseIndex {
   std::vector<int64_t> latest_end_ns_;  // of the items of the group up to here
 };
 
+bool is_of_machine(Field field) {
+  return field == Field::kThread || field == Field::kWaker || field == Field::kWoken ||
+         field == Field::kPid || field == Field::kCpu;
+}
+
 // Items of one value that are begun within the gap of those before them.
 struct Run {
   uint64_t count = 0;
@@ -189,9 +194,10 @@ class Search {
     const std::vector<uint32_t>& matched = matched_[query_.set.id];
     made.found = matched.size();
     for (size_t i = 0; i < matched.size() && i < limits_.max_answers; ++i) {
-      evidence_left_ = limits_.max_evidence_of_answer;
       steps_left_ = limits_.max_steps;
-      made.answers.push_back({.item = matched[i], .evidence = evidence_of(query_.set, matched[i])});
+      made.answers.push_back(
+          {.item = matched[i],
+           .evidence = evidence_of(query_.set, matched[i], limits_.max_evidence_of_answer)});
     }
     return made;
   }
@@ -301,26 +307,28 @@ class Search {
       return std::string(*text);
     }
     if (const auto number = number_of(scene_, clause.set.kind, item, clause.same)) {
-      return fmt::format("{} {}", *number, item.machine);
+      // IDs of threads and CPUs are those of their machine.
+      return is_of_machine(clause.same.field) ? fmt::format("{} {}", *number, item.machine)
+                                              : fmt::format("{}", *number);
     }
     return std::nullopt;
   }
 
-  std::vector<Evidence> evidence_of(const SearchSet& set, uint32_t subject_index) {
+  // At most `budget` items, each clause the same share: nested evidence would grow with the power of the depth.
+  std::vector<Evidence> evidence_of(const SearchSet& set, uint32_t subject_index, size_t budget) {
     std::vector<Evidence> all;
     const SearchItem& subject = scene_.of(set.kind)[subject_index];
+    const size_t share = budget / std::max<size_t>(set.clauses.size(), 1);
     for (const ClauseIndex& index : indexes_[set.id]) {
       const SearchClause& clause = index.clause();
       std::vector<uint32_t> found;
-      if (clause.is_negated || !holds(index, subject_index, subject, &found)) {
+      if (share == 0 || clause.is_negated || !holds(index, subject_index, subject, &found) || found.empty()) {
         continue;
       }
+      found.resize(std::min(found.size(), share));
+      const size_t for_parts = (share - found.size()) / found.size();
       for (const uint32_t item : found) {
-        if (evidence_left_ == 0) {
-          return all;
-        }
-        --evidence_left_;
-        all.push_back({.clause = &clause, .item = item, .parts = evidence_of(clause.set, item)});
+        all.push_back({.clause = &clause, .item = item, .parts = evidence_of(clause.set, item, for_parts)});
       }
     }
     return all;
@@ -330,7 +338,6 @@ class Search {
   const SearchQuery& query_;
   const SearchLimits& limits_;
   uint64_t steps_left_;
-  size_t evidence_left_ = 0;                       // of an answer
   std::vector<std::vector<uint32_t>> matched_;     // by set
   std::vector<std::vector<ClauseIndex>> indexes_;  // by set, those of its clauses
 };

@@ -20,7 +20,7 @@ namespace plimsoll::traces {
 struct SearchLimits {
   size_t max_answers = 50;              // with evidence; all are counted
   size_t max_evidence = 10;             // items of a clause
-  size_t max_evidence_of_answer = 100;  // of all its clauses, nested ones included
+  size_t max_evidence_of_answer = 200;  // of all its clauses, nested ones included
   // Pairs of items that are compared, about 10 ns each. A burst that takes more has no answers, instead of wrong ones.
   uint64_t max_steps = 500'000'000;
 };

@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <random>
-#include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "traces/bursts/marks/mark.h"
 
@@ -292,7 +294,7 @@ class NaiveSearch {
         const auto number = number_of(scene_, clause.set.kind, item, clause.same);
         const auto words = text(clause.set.kind, item, clause.same);
         if (number || words) {
-          related[words ? *words : fmt::format("{}@{}", *number, item.machine)].push_back(item);
+          related[words ? *words : fmt::format("{}", *number)].push_back(item);
         }
       } else {
         related[""].push_back(item);
