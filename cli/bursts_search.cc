@@ -40,6 +40,10 @@ class ShownAnswers {
   const std::string& text() const { return text_; }
 
  private:
+  // Of hostile recordings it may be more than 64 bits hold.
+  static int64_t difference_ns(int64_t left_ns, int64_t right_ns) {
+    return static_cast<int64_t>(static_cast<uint64_t>(left_ns) - static_cast<uint64_t>(right_ns));
+  }
   static double in_ms(int64_t ns) { return static_cast<double>(ns) / static_cast<double>(kNsPerMs); }
 
   void add_line(const SearchScene& scene, ItemKind kind, const SearchItem& item) {
@@ -57,7 +61,7 @@ class ShownAnswers {
       const ItemKind kind = part.clause->set.kind;
       const SearchItem& item = scene.of(kind)[part.item];
       text_ += fmt::format("{:{}}{} {:+.3f} ms  ", "", 2 * depth, name_of(part.clause->relation),
-                           in_ms(item.begin_ns - begin_ns));
+                           in_ms(difference_ns(item.begin_ns, begin_ns)));
       add_line(scene, kind, item);
       add_evidence(scene, begin_ns, part.parts, depth + 1);
     }

@@ -1,4 +1,4 @@
-// Measures what bursts and marks cost: see docs/bursts.md.
+// Measures what bursts, marks and searches cost: see docs/bursts.md.
 #include <array>
 
 #include "bench/bursts/parts.h"
@@ -6,15 +6,16 @@
 namespace plimsoll::bench {
 namespace {
 
-const std::array<Part, 1> kBurstsParts{{
+const std::array<Part, 2> kBurstsParts{{
     {"marks", "a mark outside of a burst and inside, beside a look at the clock and bare getpid() calls",
      measure_marks},
+    {"search", "events of a burst searched in a second, beside the same question to SQLite", measure_search},
 }};
 
 }  // namespace
 }  // namespace plimsoll::bench
 
 int main(int argc, char** argv) {
-  return plimsoll::bench::run_program("Measures what bursts and marks cost.", plimsoll::bench::kBurstsParts,
-                                      argc, argv);
+  return plimsoll::bench::run_program("Measures what bursts, marks and searches cost.",
+                                      plimsoll::bench::kBurstsParts, argc, argv);
 }

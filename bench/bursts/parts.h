@@ -6,5 +6,6 @@
 namespace plimsoll::bench {
 
 Status measure_marks(const Flags& flags, Report& report);
+Status measure_search(const Flags& flags, Report& report);
 
 }  // namespace plimsoll::bench

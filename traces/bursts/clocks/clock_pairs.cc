@@ -11,6 +11,7 @@
 namespace plimsoll::traces {
 namespace {
 
+constexpr int64_t kMaxMarkNs = int64_t{1} << 62;
 constexpr uint32_t kNoMachine = std::numeric_limits<uint32_t>::max();
 
 // Of machines' IDs in the spans: their recordings.
@@ -47,6 +48,10 @@ std::unordered_map<uint64_t, WholeRequest> whole_requests(const SceneMachine& ma
       continue;
     }
     const int64_t time_ns = mark->time_ns + machine.burst->wall_offset_on_ns;
+    // From 1970 to 2116, as spans are: of others differences could overflow.
+    if (time_ns < 0 || time_ns > kMaxMarkNs) {
+      continue;
+    }
     if (mark->kind == MarkKind::kStart) {
       WholeRequest& request = requests[mark->value];
       request.begin_ns = time_ns;
@@ -81,14 +86,15 @@ std::vector<ClockPair> pairs_of_spans(const std::vector<SceneMachine>& machines,
   if (machines.empty()) {
     return pairs;
   }
-  int64_t first_ns = std::numeric_limits<int64_t>::max();
-  int64_t last_ns = std::numeric_limits<int64_t>::min();
+  int64_t first_ns = kMaxMarkNs;
+  int64_t last_ns = 0;
   for (const SceneMachine& machine : machines) {
-    first_ns = std::min(first_ns, machine.burst->on_ns + machine.burst->wall_offset_on_ns);
-    last_ns = std::max(last_ns, machine.burst->off_ns + machine.burst->wall_offset_on_ns);
+    const int64_t offset_ns = machine.burst->wall_offset_on_ns;
+    first_ns = std::clamp<int64_t>(machine.burst->on_ns + offset_ns, 0, first_ns);
+    last_ns = std::clamp<int64_t>(machine.burst->off_ns + offset_ns, last_ns, kMaxMarkNs);
   }
   // Calls without a client span are in the order of their servers' clocks, which may be off by as much as a burst lasts.
-  const int64_t slack_ns = last_ns - first_ns;
+  const int64_t slack_ns = std::clamp<int64_t>(last_ns - first_ns, 0, kMaxMarkNs / 2);
   const std::vector<uint32_t>& rpcs = spans.rpcs_by_start();
   for (auto rpc = std::ranges::lower_bound(rpcs, first_ns - slack_ns, {}, start_of);
        rpc != rpcs.end() && start_of(*rpc) <= last_ns + slack_ns; ++rpc) {
@@ -104,8 +110,8 @@ std::vector<ClockPair> pairs_of_spans(const std::vector<SceneMachine>& machines,
       continue;
     }
     const Burst& burst = *machines[caller].burst;
-    const int64_t in_burst_ns = client.start_ns - burst.wall_offset_on_ns;
-    if (in_burst_ns < burst.on_ns || in_burst_ns > burst.off_ns) {
+    if (client.start_ns < burst.on_ns + burst.wall_offset_on_ns ||
+        client.start_ns > burst.off_ns + burst.wall_offset_on_ns) {
       continue;
     }
     pairs.push_back({.caller = caller,

@@ -17,6 +17,8 @@ namespace {
 
 // No bound. Sums of two do not overflow.
 constexpr int64_t kUnbounded = int64_t{1} << 61;
+// Half an hour, more than any burst lasts.
+constexpr int64_t kMaxShiftNs = int64_t{1} << 41;
 constexpr int64_t kNanosecondsPerMs = 1'000'000;
 
 // A square of numbers: the most that the second machine's shift may be above the first one's.
@@ -113,10 +115,20 @@ class Repair {
         ++repaired_.machines[machine].pairs;
         repaired_.machines[machine].assumed += pair.is_assumed ? 1 : 0;
       }
+      bound(pair.callee, pair.caller, pair.received_ns - pair.sent_ns);
       if (pair.has_reply) {
-        direct_.bound(pair.caller, pair.callee, pair.returned_ns - pair.replied_ns);
+        bound(pair.caller, pair.callee, pair.returned_ns - pair.replied_ns);
       }
-      direct_.bound(pair.callee, pair.caller, pair.received_ns - pair.sent_ns);
+    }
+  }
+
+  // What needs a shift of over half an hour has no solution: it is no clock that is a little off.
+  void bound(uint32_t from, uint32_t to, int64_t value) {
+    if (value < -kMaxShiftNs) {
+      direct_.bound(from, to, -1);
+      direct_.bound(to, from, -1);
+    } else {
+      direct_.bound(from, to, value);
     }
   }
 

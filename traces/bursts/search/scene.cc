@@ -306,8 +306,10 @@ class SceneMaker {
                              .detail = detail,
                              .cpu = 0});
     };
-    const int64_t first_ns = scene_.begin_ns - max_shift_ns - spans.max_duration_ns();
-    const int64_t last_ns = scene_.end_ns + max_shift_ns;
+    // Spans are from 1970 to 2116. A hostile recording may not be: sums must not overflow.
+    constexpr int64_t kMaxSpanNs = int64_t{1} << 62;
+    const int64_t first_ns = std::max<int64_t>(scene_.begin_ns, 0) - max_shift_ns - spans.max_duration_ns();
+    const int64_t last_ns = std::min(scene_.end_ns, kMaxSpanNs) + max_shift_ns;
     // Those that start within these times, of a row by start.
     const auto add_between = [&](ItemKind kind, const std::vector<uint32_t>& row, const auto& span_of) {
       const auto start_of = [&](uint32_t entry) { return spans.span(span_of(entry)).start_ns; };

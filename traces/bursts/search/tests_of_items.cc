@@ -95,10 +95,10 @@ bool is_related(const SearchClause& clause, const SearchItem& subject, const Sea
     }
     case Relation::kThen:
       return subject.end_ns <= item.begin_ns &&
-             (clause.within_ns < 0 || item.begin_ns - subject.end_ns <= clause.within_ns);
+             (clause.within_ns < 0 || item.begin_ns <= subject.end_ns + clause.within_ns);
     case Relation::kAfter:
       return item.end_ns <= subject.begin_ns &&
-             (clause.within_ns < 0 || subject.begin_ns - item.end_ns <= clause.within_ns);
+             (clause.within_ns < 0 || item.end_ns >= subject.begin_ns - clause.within_ns);
   }
   return false;
 }

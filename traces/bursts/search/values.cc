@@ -166,7 +166,10 @@ std::optional<uint64_t> number_of(const SearchScene& scene, ItemKind kind, const
     case Field::kDuration:
       return static_cast<uint64_t>(item.duration_ns());
     case Field::kOffset:
-      return static_cast<uint64_t>(std::max<int64_t>(item.begin_ns - scene.begin_ns, 0));
+      // Without a sign: of a hostile recording the difference may be more than an int64_t holds.
+      return item.begin_ns < scene.begin_ns
+                 ? 0
+                 : static_cast<uint64_t>(item.begin_ns) - static_cast<uint64_t>(scene.begin_ns);
     case Field::kRequest:
       return positive(item.request);
     case Field::kThread:
