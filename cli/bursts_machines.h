@@ -26,7 +26,7 @@ struct BurstOfMachines {
 struct BurstMachines {
   std::vector<traces::BurstRecording> recordings;
   std::optional<traces::BurstConfig> config;
-  TraceFiles trace_files;                           // without spans where none were given
+  TraceFiles trace_files;                      // without spans where none were given
   std::unique_ptr<traces::SearchSpans> spans;  // null where none were given
   std::vector<BurstOfMachines> bursts;         // in the order of time
 };

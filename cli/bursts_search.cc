@@ -111,6 +111,19 @@ void note_what_spans_lack(const BurstMachines& machines, traces::ItemKinds kinds
   if (needs_spans && !machines.spans) {
     searched.notes.emplace_back("there are no spans, so no rpc and no span can match: give --traces FILE");
   }
+  if (!needs_spans || !machines.spans) {
+    return;
+  }
+  const traces::AttributeTable& attributes = machines.spans->set().attributes();
+  for (uint32_t key = 1; key < attributes.keys(); ++key) {
+    if (attributes.is_unbounded(key)) {
+      searched.notes.push_back(
+          fmt::format("attribute {} of spans has too many values: no test of it holds", attributes.key(key)));
+    }
+  }
+  if (attributes.is_cut()) {
+    searched.notes.emplace_back("some attributes of spans were left out: there are too many");
+  }
 }
 
 Searched search_bursts(const BurstMachines& machines, const traces::SearchQuery& query, uint32_t limit,

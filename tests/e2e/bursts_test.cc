@@ -9,8 +9,11 @@
 #include <sstream>
 #include <string>
 
+#include "base/time.h"
 #include "daemon/events/tracepoints.h"
 #include "tests/e2e/program.h"
+#include "traces/bursts/marks/mark.h"
+#include "traces/bursts/recording/burst_file.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -163,6 +166,156 @@ TEST_F(Bursts, KnowTimesOfRequests) {
   ASSERT_EQ(exported.status, 0) << exported.err;
   const auto chrome = nlohmann::json::parse(std::ifstream(folder_ / "burst.json"));
   EXPECT_GT(chrome["traceEvents"].size(), document["requests"].size());
+}
+
+// Recordings that are made by hand, of bursts of 256 ms.
+class MadeBursts : public ::testing::Test {
+ protected:
+  static constexpr int64_t kBeginMs = 1'795'600'809'728;  // of a burst of "7,8"
+
+  void SetUp() override {
+    recording_.config_bits = 0x7F00;
+    recording_.clock = {.is_synchronized = true, .max_error_ns = kNsPerMs, .estimated_error_ns = 0};
+    recording_.threads = {{0, 0, "idle"}, {11, 10, "holder"}, {12, 10, "waiter"}, {13, 13, "disk"}};
+    begin();
+  }
+
+  void begin() {
+    traces::Burst burst;
+    burst.planned = {kBeginMs, kBeginMs + 256};
+    burst.off_ns = 256 * kNsPerMs;
+    burst.wall_offset_on_ns = kBeginMs * kNsPerMs;
+    burst.wall_offset_off_ns = burst.wall_offset_on_ns;
+    recording_.bursts = {burst};
+  }
+  void add(int64_t time_ms, traces::BurstEventKind kind, uint32_t thread, uint32_t other, uint64_t first,
+           uint64_t second = 0) {
+    traces::BurstEvent event;
+    event.time_ns = time_ms * kNsPerMs;
+    event.kind = kind;
+    event.thread = thread;
+    event.other = other;
+    event.first = first;
+    event.second = second;
+    recording_.bursts.front().events.push_back(event);
+  }
+  void mark(int64_t time_ms, uint32_t thread, traces::MarkKind kind, uint64_t value) {
+    add(time_ms, traces::BurstEventKind::kMarkCall, thread, 0, traces::kMarkHead,
+        traces::mark_head(kind, value));
+    add(time_ms, traces::BurstEventKind::kMarkCall, thread, 0, traces::kMarkValue, value);
+  }
+  std::string write(const std::string& machine) {
+    recording_.machine = machine;
+    const std::string path = folder_ / machine;
+    std::ofstream(path, std::ios::binary) << traces::encode_bursts(recording_);
+    return path;
+  }
+  static nlohmann::json json_of(std::vector<std::string> argv) {
+    argv.emplace_back("--json");
+    const Finished finished = run(argv);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return nlohmann::json::parse(finished.out, nullptr, false);
+  }
+
+  const TemporaryFolder folder_;
+  traces::BurstRecording recording_;
+};
+
+TEST_F(MadeBursts, AreSearched) {
+  using Kind = traces::BurstEventKind;
+  mark(10, 1, traces::MarkKind::kStart, 7);
+  mark(15, 1, traces::MarkKind::kLockGot, 77);
+  mark(20, 2, traces::MarkKind::kStart, 8);
+  mark(30, 2, traces::MarkKind::kLockWait, 77);
+  add(31, Kind::kSwitch, 2, 0, 1);
+  add(32, Kind::kSwitch, 1, 0, 1);
+  add(50, Kind::kWake, 3, 1, 0);
+  add(51, Kind::kSwitch, 0, 1, 0);
+  add(60, Kind::kWake, 1, 2, 0);
+  add(61, Kind::kSwitch, 1, 2, 1);
+  mark(62, 2, traces::MarkKind::kLockGot, 77);
+  mark(70, 2, traces::MarkKind::kStop, 8);
+  const std::string file = write("a");
+  const std::string query = "lock_hold overlapping own blocked{thread = outer.thread}";
+  const auto found = json_of({"plimsoll", "bursts", "search", query, file});
+  ASSERT_EQ(found["found"], 1) << found;
+  const auto& hold = found["answers"][0];
+  EXPECT_EQ(hold["kind"], "lock_hold");
+  EXPECT_EQ(hold["thread"], 11);
+  EXPECT_EQ(hold["request"], "0000000000000007");
+  EXPECT_EQ(hold["machine"], "a");
+  EXPECT_EQ(hold["duration_ns"], 45 * kNsPerMs);
+  ASSERT_EQ(hold["evidence"].size(), 1U);
+  EXPECT_EQ(hold["evidence"][0]["kind"], "blocked");
+  EXPECT_EQ(hold["evidence"][0]["duration_ns"], 18 * kNsPerMs);
+  const Finished text = run({"plimsoll", "bursts", "search", query, file});
+  EXPECT_THAT(text.out, AllOf(HasSubstr("lock_hold  45.000 ms"), HasSubstr("overlapping +17.000 ms  blocked"),
+                              HasSubstr("1 found in 1 bursts")));
+  EXPECT_THAT(run({"plimsoll", "bursts", "search", "rpc", file}).out, HasSubstr("give --traces FILE"));
+}
+
+TEST_F(MadeBursts, AreSearchedWithSpans) {
+  mark(10, 1, traces::MarkKind::kStart, 7);
+  mark(100, 1, traces::MarkKind::kStop, 7);
+  const std::string file = write("a");
+  std::string table = "trace_id,span_id,parent_id,service,method,machine,start_ns,end_ns,kind,bytes\n";
+  const int64_t base_ns = kBeginMs * kNsPerMs;
+  const auto row = [&](int id, int parent, const char* names, int64_t begin_ms, int64_t end_ms,
+                       const char* rest) {
+    table += fmt::format("{:032x},{},{},{},{},{},{}\n", 7, id, parent, names, base_ns + begin_ms * kNsPerMs,
+                         base_ns + end_ms * kNsPerMs, rest);
+  };
+  row(1, 0, "web,get,a", 10, 100, "server,");
+  for (int i = 0; i < 3; ++i) {
+    row(10 + i, 1, "web,Read,a", 20 + 8 * i, 26 + 8 * i, "client,2000000");
+    row(20 + i, 10 + i, "store,Read,b", 21 + 8 * i, 25 + 8 * i, "server,");
+  }
+  std::ofstream(folder_ / "spans.csv") << table;
+  const auto found =
+      json_of({"plimsoll", "bursts", "search",
+               "request{duration > 50ms} with >= 3 own rpc{service = store, bytes > 1MB} each within 5ms",
+               file, "--traces", folder_ / "spans.csv"});
+  ASSERT_EQ(found["found"], 1) << found;
+  EXPECT_EQ(found["answers"][0]["evidence"].size(), 3U);
+}
+
+TEST_F(MadeBursts, OfSeveralMachinesAreOnOneClock) {
+  mark(10, 1, traces::MarkKind::kStart, 7);
+  mark(40, 1, traces::MarkKind::kStop, 7);
+  const std::string a = write("a");
+  begin();
+  recording_.clock.max_error_ns = 2 * kNsPerMs;
+  // Truly from 12 to 38 ms.
+  mark(62, 1, traces::MarkKind::kStart, 7);
+  mark(88, 1, traces::MarkKind::kStop, 7);
+  const std::string b = write("b");
+  const auto clocks = json_of({"plimsoll", "bursts", "clocks", a, b});
+  ASSERT_EQ(clocks["bursts"].size(), 1U) << clocks;
+  const auto& repaired = clocks["bursts"][0]["machines"][1];
+  EXPECT_EQ(repaired["result"], "repaired");
+  EXPECT_EQ(repaired["reference"], "a");
+  EXPECT_EQ(repaired["shift_ns"], -48 * kNsPerMs);
+  EXPECT_EQ(repaired["is_off"], true);
+  EXPECT_THAT(run({"plimsoll", "bursts", "clocks", a, b}).out, HasSubstr("OFF by over a tenth of a burst"));
+  const auto requests = json_of({"plimsoll", "bursts", "requests", a, b});
+  ASSERT_EQ(requests["requests"].size(), 2U) << requests;
+  EXPECT_EQ(requests["requests"][0]["machine"], "a");
+  EXPECT_EQ(requests["requests"][1]["begin"], format_time((kBeginMs + 14) * kNsPerMs));
+  EXPECT_EQ(requests["notes"].size(), 1U);
+  // The part on b lies within that on a.
+  const auto within =
+      json_of({"plimsoll", "bursts", "search", "request{machine = b} during own request{machine = a}", a, b});
+  EXPECT_EQ(within["found"], 1) << within;
+  const Finished exported =
+      run({"plimsoll", "bursts", "export", a, b, "--perfetto", folder_ / "burst.pftrace"});
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  EXPECT_THAT(exported.err, HasSubstr("note: "));
+  std::ostringstream trace;
+  trace << std::ifstream(folder_ / "burst.pftrace", std::ios::binary).rdbuf();
+  EXPECT_THAT(trace.str(), HasSubstr("request 0000000000000007 on b"));
+  const Finished twice = run({"plimsoll", "bursts", "clocks", a, a});
+  EXPECT_EQ(twice.status, 2);
+  EXPECT_THAT(twice.err, HasSubstr("give one recording per machine"));
 }
 
 TEST_F(Bursts, SayWhatIsMissing) {

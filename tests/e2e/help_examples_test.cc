@@ -356,7 +356,10 @@ int main(void) {
     write("traces/shop.csv", slow_shop_table());
     traces::BurstRecording recording;
     recording.config_bits = 0x7F00;
+    recording.machine = "machine";
     write("machine.bursts", traces::encode_bursts(recording));
+    recording.machine = "other";
+    write("other.bursts", traces::encode_bursts(recording));
     write("server.toml", "[server]\ndata = \"data-of-server\"\n");
     write("daemon.toml", "[daemon]\nstate_dir = \"state\"\n");
     write("a.c", "int main(void) { return 0; }\n");

@@ -220,8 +220,7 @@ class Repair {
         const int64_t low_ns = -direct_.at(group[j], group[i]);
         if (high_ns != kUnbounded && low_ns != -kUnbounded && low_ns > high_ns) {
           return fmt::format(
-              "calls between {} and {} prove that {} is to be shifted by at least {:.3f} ms and by at most "
-              "{:.3f} ms",
+              "calls between {} and {} ask for a shift of {} of at least {:.3f} ms and of at most {:.3f} ms",
               name(group[i]), name(group[j]), name(group[j]), ms(low_ns), ms(high_ns));
         }
       }
