@@ -99,7 +99,7 @@ Result<BurstMachines> read_burst_machines(const std::vector<std::string>& files,
 }
 
 std::vector<std::string> clock_notes(const BurstMachines& machines) {
-  constexpr size_t kMaxNotes = 20;
+  constexpr size_t kMaxClockNotes = 20;
   std::vector<std::string> notes = machines.trace_files.notes;
   const size_t before = notes.size();
   for (const BurstOfMachines& burst : machines.bursts) {
@@ -115,14 +115,15 @@ std::vector<std::string> clock_notes(const BurstMachines& machines) {
         notes.push_back(fmt::format(
             "burst at {}: no call proves the order of events of {} and other machines{}", begin, name,
             clock.may_be_off ? ", and its clock may be off by over a tenth of a burst" : ""));
-      } else if (clock.is_off) {
-        notes.push_back(fmt::format(
-            "burst at {}: the clock of {} is off by over a tenth of a burst; shifted by {:.3f} ms", begin,
-            name, static_cast<double>(clock.shift_ns) / 1e6));
+      } else if (clock.shift_ns != 0) {
+        notes.push_back(fmt::format("burst at {}: the clock of {} is shifted by {:.3f} ms, as {} prove{}",
+                                    begin, name, static_cast<double>(clock.shift_ns) / 1e6,
+                                    clock.assumed > 0 ? "marks of requests with calls that wait" : "calls",
+                                    clock.is_off ? ": it is off by over a tenth of a burst" : ""));
       }
     }
-    if (notes.size() - before > kMaxNotes) {
-      notes.resize(before + kMaxNotes);
+    if (notes.size() - before > kMaxClockNotes) {
+      notes.resize(before + kMaxClockNotes);
       notes.emplace_back("there are more such notes: see plimsoll bursts clocks");
       break;
     }

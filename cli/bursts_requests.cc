@@ -150,10 +150,10 @@ Status run_bursts_requests(const BurstsRequestsOptions& options) {
 
 Status run_bursts_export(const BurstsExportOptions& options) {
   if (options.chrome.empty() == options.perfetto.empty()) {
-    return with_field(
-        fail(ErrorCode::kInvalid, options.chrome.empty() ? "--chrome or --perfetto is required"
-                                                         : "--chrome and --perfetto are both given"),
-        "--chrome");
+    return with_field(options.chrome.empty()
+                          ? fail(ErrorCode::kInvalid, "--chrome or --perfetto is required")
+                          : fail(ErrorCode::kInvalid, "--chrome and --perfetto are both given"),
+                      "--chrome");
   }
   if (options.chrome.empty()) {
     return export_perfetto(options);

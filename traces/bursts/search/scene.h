@@ -59,7 +59,7 @@ struct SearchScene {
 SearchScene make_scene(const std::vector<SceneMachine>& machines, const SearchSpans* spans, ItemKinds kinds);
 
 // A thread held the lock that another one waited for: it is the one that woke it. From its own mark where it made one, else from the begin
-// of that wait, until the wait's end. `waits` and `blocked` in order; holds in no order, each once.
+// of that wait, until the wait's end. `blocked` by thread and begin; each hold once.
 std::vector<SearchItem> lock_holds(const std::vector<SearchItem>& waits,
                                    const std::vector<SearchItem>& blocked, const JoinedBurst& joined,
                                    int64_t offset_ns);

@@ -7,9 +7,12 @@
 namespace plimsoll::traces {
 namespace {
 
+// A random number.
+constexpr uint64_t kShared = 0x9E37'79B9'7F4A'7C15;
+
 // A client's half and a shared server's half have one ID.
 uint64_t key_of(const TraceId& trace, SpanId id, bool is_shared) {
-  return mixed(trace.high ^ mixed(trace.low ^ mixed(id + (is_shared ? 1 : 0))));
+  return mixed(trace.high ^ mixed(trace.low ^ mixed(id ^ (is_shared ? kShared : 0))));
 }
 
 // By ID; of two spans with one ID the first. A collision of hashes is found where the span is looked at.
