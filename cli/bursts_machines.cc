@@ -47,7 +47,7 @@ Status read_recordings(const std::vector<std::string>& files, BurstMachines& mad
   return {};
 }
 
-void join_bursts(BurstMachines& made) {
+void join_bursts(const traces::BurstConfig& config, BurstMachines& made) {
   std::map<int64_t, std::vector<traces::SceneMachine>> bursts;
   for (const traces::BurstRecording& recording : made.recordings) {
     for (const traces::Burst& burst : recording.bursts) {
@@ -66,7 +66,7 @@ void join_bursts(BurstMachines& made) {
           pairs.insert(pairs.end(), of_spans.begin(), of_spans.end());
         }
       }
-      joined.clocks = traces::repair_clocks(joined.machines, pairs, *made.config);
+      joined.clocks = traces::repair_clocks(joined.machines, pairs, config);
       for (size_t i = 0; i < joined.machines.size(); ++i) {
         joined.machines[i].shift_ns = joined.clocks.machines[i].shift_ns;
       }
@@ -94,7 +94,9 @@ Result<BurstMachines> read_burst_machines(const std::vector<std::string>& files,
     made.trace_files = std::move(*spans);
     made.spans = std::make_unique<traces::SearchSpans>(*made.trace_files.spans);
   }
-  join_bursts(made);
+  if (made.config) {
+    join_bursts(*made.config, made);
+  }
   return made;
 }
 

@@ -300,8 +300,8 @@ class Parser {
 
   // Of with: [operator number]; of then and after: ["within" time].
   Status parse_before_operand(SearchClause& clause) {
-    if (clause.relation == Relation::kWith && operator_of(now())) {
-      clause.count_op = *operator_of(now());
+    if (const auto op = operator_of(now()); op && clause.relation == Relation::kWith) {
+      clause.count_op = *op;
       if (clause.count_op == Operator::kContains) {
         return expected("=, !=, <, <=, > or >=");
       }

@@ -34,17 +34,17 @@ bool text_compares(std::string_view left, Operator op, std::string_view right) {
 // `!=` to several values: to all of them.
 bool value_test_holds(const SearchScene& scene, ItemKind kind, const SearchItem& item,
                       const SearchTest& test) {
-  std::string room;
-  const auto number = test.is_number ? number_of(scene, kind, item, test.field) : std::nullopt;
-  const auto text = test.is_number ? std::nullopt : text_of(scene, kind, item, test.field, room);
-  if (!number && !text) {
-    return false;
-  }
-  const auto holds = [&](const SearchValue& value) {
-    return number ? compares(*number, test.op, value.number) : text_compares(*text, test.op, value.text);
+  const auto held = [&](const auto& holds) {
+    return test.op == Operator::kNotEqual ? std::ranges::all_of(test.values, holds)
+                                          : std::ranges::any_of(test.values, holds);
   };
-  return test.op == Operator::kNotEqual ? std::ranges::all_of(test.values, holds)
-                                        : std::ranges::any_of(test.values, holds);
+  if (test.is_number) {
+    const auto number = number_of(scene, kind, item, test.field);
+    return number && held([&](const SearchValue& value) { return compares(*number, test.op, value.number); });
+  }
+  std::string room;
+  const auto text = text_of(scene, kind, item, test.field, room);
+  return text && held([&](const SearchValue& value) { return text_compares(*text, test.op, value.text); });
 }
 
 }  // namespace

@@ -294,7 +294,7 @@ class NaiveSearch {
         const auto number = number_of(scene_, clause.set.kind, item, clause.same);
         const auto words = text(clause.set.kind, item, clause.same);
         if (number || words) {
-          related[words ? *words : fmt::format("{}", *number)].push_back(item);
+          related[words.value_or(fmt::format("{}", number.value_or(0)))].push_back(item);
         }
       } else {
         related[""].push_back(item);
