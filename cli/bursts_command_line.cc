@@ -43,7 +43,7 @@ Examples:
 
 void add_recordings(CLI::App& command, std::vector<std::string>& files) {
   command.add_option("files", files, "Recordings of \"plimsolld bursts record\", one per machine")
-      ->type_name("FILE...")
+      ->type_name("FILE")
       ->required();
 }
 

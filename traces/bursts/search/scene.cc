@@ -69,11 +69,12 @@ class SceneMaker {
       add_spans();
     }
     for (std::vector<SearchItem>& items : scene_.items) {
-      const auto order = [](const SearchItem& item) {
-        return std::tuple(item.begin_ns, item.end_ns, item.machine, item.thread, item.request, item.detail,
-                          item.value);
+      const auto rest = [](const SearchItem& item) {
+        return std::tuple(item.end_ns, item.machine, item.thread, item.request, item.detail, item.value);
       };
-      std::ranges::sort(items, {}, order);
+      std::ranges::sort(items, [&](const SearchItem& left, const SearchItem& right) {
+        return left.begin_ns != right.begin_ns ? left.begin_ns < right.begin_ns : rest(left) < rest(right);
+      });
     }
     return std::move(scene_);
   }
@@ -83,6 +84,10 @@ class SceneMaker {
   std::vector<SearchItem>& items(ItemKind kind) { return scene_.items[index_of(kind)]; }
 
   void add_machine(uint32_t machine) {
+    constexpr ItemKinds kOfSpans = kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kSpan);
+    if ((kinds_ & ~kOfSpans) == 0) {
+      return;
+    }
     const SceneMachine& part = scene_.machines[machine];
     const JoinedBurst joined = join_burst(*part.burst);
     std::vector<SearchItem> blocked;

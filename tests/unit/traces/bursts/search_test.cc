@@ -178,6 +178,40 @@ TEST(Search, FindsTheSameBlockReadAgainAndAgain) {
             "span 226-234, during rpc 225-235\n");
 }
 
+// Client's and server's halves are one call, also where they share their ID, and where readers know no kinds.
+TEST(Search, PutsTheHalvesOfACallTogether) {
+  SpanSet set;
+  const auto add = [&](SpanId id, SpanId parent, SpanKind kind, std::string_view service,
+                       bool is_shared = false) {
+    ASSERT_TRUE(set.add({.trace = {.high = 1, .low = 7},
+                         .id = id,
+                         .parent = parent,
+                         .start_ns = 100 + static_cast<int64_t>(id),
+                         .end_ns = 200 + static_cast<int64_t>(id),
+                         .service = service,
+                         .operation = "Get",
+                         .kind = kind,
+                         .is_shared = is_shared}));
+  };
+  add(1, 0, SpanKind::kServer, "front");
+  add(2, 1, SpanKind::kClient, "front");
+  add(2, 1, SpanKind::kServer, "shared", true);
+  add(3, 1, SpanKind::kClient, "front");
+  add(4, 3, SpanKind::kServer, "child");
+  add(5, 1, SpanKind::kUnspecified, "without-kind");
+  add(6, 1, SpanKind::kInternal, "front");
+  add(3, 1, SpanKind::kClient, "front");
+  const SearchSpans spans(set);
+  EXPECT_EQ(spans.by_start().size(), 7U);
+  std::vector<std::string> calls;
+  for (const uint32_t rpc : spans.rpcs_by_start()) {
+    const RpcHalves& halves = spans.rpcs()[rpc];
+    calls.push_back(fmt::format("{}{}", halves.client == kNoSpan ? "" : "client ",
+                                set.names().services.name(spans.span(halves.server).service)));
+  }
+  EXPECT_THAT(calls, ::testing::ElementsAre("client shared", "client child", "without-kind"));
+}
+
 TEST(Search, SaysWhereItsStepsAreNotEnough) {
   const BurstRecording recording = recording_of(story(kHolderWaits));
   const auto query = parse_search("running with = 0 wake");
