@@ -18,24 +18,27 @@ namespace plimsoll::formats::perfetto_test {
 namespace {
 
 using google::protobuf::UnknownField;
-using google::protobuf::UnknownFieldSet;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Key;
 using traces::BurstEventKind;
 using traces::MarkKind;
 
-UnknownFieldSet message_in(const std::string& bytes) {
-  UnknownFieldSet fields;
-  EXPECT_TRUE(fields.ParseFromString(bytes));
-  return fields;
+// It cannot be copied.
+struct Message {
+  explicit Message(const std::string& bytes) { EXPECT_TRUE(fields.ParseFromString(bytes)); }
+  google::protobuf::UnknownFieldSet fields;
+};
+
+Message message_in(const std::string& bytes) {
+  return Message(bytes);
 }
 
 // All values of a field that has a length.
-std::vector<std::string> texts(const UnknownFieldSet& message, int number) {
+std::vector<std::string> texts(const Message& message, int number) {
   std::vector<std::string> values;
-  for (int i = 0; i < message.field_count(); ++i) {
-    const UnknownField& field = message.field(i);
+  for (int i = 0; i < message.fields.field_count(); ++i) {
+    const UnknownField& field = message.fields.field(i);
     if (field.number() == number && field.type() == UnknownField::TYPE_LENGTH_DELIMITED) {
       values.emplace_back(field.length_delimited());
     }
@@ -43,14 +46,14 @@ std::vector<std::string> texts(const UnknownFieldSet& message, int number) {
   return values;
 }
 
-std::string text(const UnknownFieldSet& message, int number) {
+std::string text(const Message& message, int number) {
   const auto values = texts(message, number);
   return values.empty() ? "" : values.front();
 }
 
-uint64_t number(const UnknownFieldSet& message, int wanted) {
-  for (int i = 0; i < message.field_count(); ++i) {
-    const UnknownField& field = message.field(i);
+uint64_t number(const Message& message, int wanted) {
+  for (int i = 0; i < message.fields.field_count(); ++i) {
+    const UnknownField& field = message.fields.field(i);
     if (field.number() == wanted && field.type() == UnknownField::TYPE_VARINT) {
       return field.varint();
     }
@@ -93,10 +96,10 @@ class TraceReader {
     uint64_t begin_ns = 0;
   };
 
-  void take(const UnknownFieldSet& packet) {
+  void take(const Message& packet) {
     trace_.has_clocks = trace_.has_clocks || !text(packet, 6).empty();
     for (const std::string& entry : texts(message_in(text(packet, 12)), 2)) {
-      const UnknownFieldSet name = message_in(entry);
+      const Message name = message_in(entry);
       EXPECT_TRUE(names_.emplace(number(name, 1), text(name, 2)).second);
     }
     if (const std::string bytes = text(packet, 60); !bytes.empty()) {
@@ -110,10 +113,10 @@ class TraceReader {
     }
   }
 
-  void take_track(const UnknownFieldSet& descriptor) {
+  void take_track(const Message& descriptor) {
     ReadTrack track{.name = text(descriptor, 2), .parent = number(descriptor, 5), .slices = {}};
     if (const std::string thread = text(descriptor, 4); !thread.empty()) {
-      const UnknownFieldSet ids = message_in(thread);
+      const Message ids = message_in(thread);
       track.name = text(ids, 5);
       track.pid = number(ids, 1);
       track.tid = number(ids, 2);
@@ -125,7 +128,7 @@ class TraceReader {
     EXPECT_TRUE(trace_.tracks.emplace(number(descriptor, 1), track).second);
   }
 
-  void take_event(uint64_t time_ns, const UnknownFieldSet& event) {
+  void take_event(uint64_t time_ns, const Message& event) {
     EXPECT_LE(before_ns_, time_ns);
     before_ns_ = time_ns;
     const uint64_t track = number(event, 11);
@@ -143,15 +146,15 @@ class TraceReader {
     open.pop_back();
   }
 
-  void take_ftrace(const UnknownFieldSet& bundle) {
+  void take_ftrace(const Message& bundle) {
     for (const std::string& bytes : texts(bundle, 2)) {
-      const UnknownFieldSet event = message_in(bytes);
+      const Message event = message_in(bytes);
       if (const std::string details = text(event, 4); !details.empty()) {
-        const UnknownFieldSet change = message_in(details);
+        const Message change = message_in(details);
         trace_.switches.push_back(fmt::format("{} {}>{} {}", number(bundle, 1), text(change, 1),
                                               text(change, 5), number(event, 1)));
       } else {
-        const UnknownFieldSet wake = message_in(text(event, 20));
+        const Message wake = message_in(text(event, 20));
         trace_.wakes.push_back(fmt::format("{}>{}", number(event, 2), number(wake, 2)));
       }
     }
@@ -263,10 +266,10 @@ TEST(WireMessage, WritesWhatProtobufReads) {
   message.fixed64(47, 0x0123456789ABCDEF);
   message.message(200, inner);
   EXPECT_TRUE(WireMessage().is_empty());
-  const UnknownFieldSet read = message_in(message.bytes());
-  ASSERT_EQ(read.field_count(), 3);
-  EXPECT_EQ(read.field(0).varint(), std::numeric_limits<uint64_t>::max());
-  EXPECT_EQ(read.field(1).fixed64(), 0x0123456789ABCDEFU);
+  const Message read = message_in(message.bytes());
+  ASSERT_EQ(read.fields.field_count(), 3);
+  EXPECT_EQ(read.fields.field(0).varint(), std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(read.fields.field(1).fixed64(), 0x0123456789ABCDEFU);
   EXPECT_EQ(text(message_in(text(read, 200)), 3), "text");
 }
 
