@@ -5,6 +5,8 @@
 
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "bench/bursts/parts.h"
@@ -137,7 +139,7 @@ Status measure_search(const Flags& flags, Report& report) {
     whole.push_back(per_second(events, end_ns - start_ns));
     alone.push_back(per_second(events, end_ns - made_ns));
   }
-  auto folder = ScratchFolder::create();
+  const auto folder = ScratchFolder::create();
   if (!folder) {
     return propagate(folder);
   }

@@ -166,15 +166,15 @@ class SceneMaker {
     for (const Mark& mark : joined.marks) {
       Now& now = threads[mark.tid];
       const int64_t time_ns = mark.time_ns + part.offset_ns();
-      SearchItem item{.begin_ns = time_ns,
-                      .end_ns = time_ns,
-                      .request = now.request,
-                      .value = mark.value,
-                      .machine = machine,
-                      .thread = mark.tid,
-                      .other = kNoThread,
-                      .detail = 0,
-                      .cpu = 0};
+      const SearchItem item{.begin_ns = time_ns,
+                            .end_ns = time_ns,
+                            .request = now.request,
+                            .value = mark.value,
+                            .machine = machine,
+                            .thread = mark.tid,
+                            .other = kNoThread,
+                            .detail = 0,
+                            .cpu = 0};
       switch (mark.kind) {
         case MarkKind::kStart:
         case MarkKind::kSwitch:
