@@ -43,6 +43,7 @@ Result<Decoder> Decoder::create(Machine machine) {
   if (state->insn == nullptr) {
     return fail(ErrorCode::kExhausted, "disassembling: no memory");
   }
+  state->insn->size = 0;
   return Decoder(std::move(state));
 }
 
@@ -63,6 +64,18 @@ std::optional<Decoded> Decoder::decode(Bytes code, uint64_t address) {
     describe_arm(insn, decoded);
   }
   return decoded;
+}
+
+std::string Decoder::text() const {
+  const cs_insn& insn = *state_->insn;
+  if (insn.size == 0) {
+    return {};
+  }
+  std::string text = insn.mnemonic;
+  if (insn.op_str[0] != '\0') {
+    text.append(" ").append(insn.op_str);
+  }
+  return text;
 }
 
 }  // namespace plimsoll::fdo

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/byte_reader.h"
 #include "base/result.h"
@@ -82,6 +83,10 @@ class Decoder {
 
   // The instruction that `code` begins with; nothing where that is none.
   std::optional<Decoded> decode(Bytes code, uint64_t address);
+
+  // As people read the instruction that decode() found last, such as "mov rax, qword ptr [rdi]" (Intel's order of operands); empty
+  // before it has found any.
+  std::string text() const;
 
  private:
   struct State;

@@ -14,20 +14,6 @@
 namespace plimsoll::fdo {
 namespace {
 
-Result<Machine> machine_of(const elf::ElfFile& binary) {
-  switch (binary.machine()) {
-    case EM_X86_64:
-      return Machine::kX64;
-    case EM_AARCH64:
-      return Machine::kAarch64;
-    default:
-      return fail(
-          ErrorCode::kUnsupported,
-          "reading the code of a binary for machine {}: only x86-64 (62) and AArch64 (183) are supported",
-          binary.machine());
-  }
-}
-
 // Parts of functions by name: "f" and "f.cold". Static functions may share a name.
 using Extents = std::vector<FunctionExtent>;
 using ByName = std::multimap<std::string_view, const FunctionExtent*>;
@@ -210,6 +196,20 @@ class CodeReader {
 };
 
 }  // namespace
+
+Result<Machine> machine_of(const elf::ElfFile& binary) {
+  switch (binary.machine()) {
+    case EM_X86_64:
+      return Machine::kX64;
+    case EM_AARCH64:
+      return Machine::kAarch64;
+    default:
+      return fail(
+          ErrorCode::kUnsupported,
+          "reading the code of a binary for machine {}: only x86-64 (62) and AArch64 (183) are supported",
+          binary.machine());
+  }
+}
 
 Result<ProgramCode> read_code(const elf::ElfFile& binary, const Extents& extents,
                               std::span<const uint64_t> addresses, const CodeLimits& limits) {

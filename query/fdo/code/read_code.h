@@ -22,6 +22,9 @@ struct CodeLimits {
   uint64_t max_table_steps = 100'000'000;   // back from the jumps of all functions together: some seconds
 };
 
+// kUnsupported for machines other than x86-64 and AArch64.
+Result<Machine> machine_of(const elf::ElfFile& binary);
+
 // The functions that contain `addresses` (ascending; instructions with samples, ends of branches), whole, with their cold parts. kUnsupported for
 // machines other than x86-64 and AArch64, kInvalid for a file without code. Costs about 0.2 us an instruction.
 //
