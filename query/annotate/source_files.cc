@@ -1,0 +1,247 @@
+#include "query/annotate/source_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+#include <utility>
+
+#include "base/file.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll::annotate {
+namespace {
+
+constexpr uint64_t kMaxFileBytes = uint64_t{16} << 20;
+constexpr uint64_t kMaxAllBytes = uint64_t{64} << 20;
+constexpr size_t kMaxFiles = 256;
+constexpr size_t kMaxPathBytes = 4096;
+constexpr size_t kMaxLineBytes = 400;
+
+// "a/b" of "a/./x/../b"; nothing where ".." leads above the beginning.
+std::optional<std::string> normalized(std::string_view path) {
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    const size_t end = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, end);
+    path.remove_prefix(std::min(end + 1, path.size()));
+    if (part.empty() || part == ".") {
+      continue;
+    }
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (parts.empty()) {
+      return std::nullopt;
+    } else {
+      parts.pop_back();
+    }
+  }
+  std::string text;
+  for (const std::string_view part : parts) {
+    text.append(text.empty() ? "" : "/").append(part);
+  }
+  return text;
+}
+
+// What follows a folder's path, both without '/' at the beginning.
+std::optional<std::string> behind(std::string_view folder, std::string_view path) {
+  if (folder.empty() || !path.starts_with(folder) || path.size() <= folder.size() + 1 ||
+      path[folder.size()] != '/') {
+    return std::nullopt;
+  }
+  return std::string(path.substr(folder.size() + 1));
+}
+
+std::string without_end(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) {
+    path.remove_suffix(1);
+  }
+  return std::string(path);
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && text.back() == ' ') {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+// For kernels before 5.6, and where a sandbox does not know the call: one folder after the other, none of them a link. The path has
+// neither ".." nor an empty part.
+UniqueFd walk_to(const UniqueFd& folder, std::string_view path) {
+  UniqueFd at(::openat(folder.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  while (at.valid() && !path.empty()) {
+    const size_t end = std::min(path.find('/'), path.size());
+    const std::string part(path.substr(0, end));
+    path.remove_prefix(std::min(end + 1, path.size()));
+    const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | (path.empty() ? 0 : O_DIRECTORY);
+    at = UniqueFd(::openat(at.get(), part.c_str(), flags));
+  }
+  return at;
+}
+
+// O_PATH: nothing is opened yet that would do something when it is opened.
+UniqueFd find_below(const UniqueFd& folder, const std::string& path) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  const long fd = ::syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof how);
+  if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
+    return walk_to(folder, path);
+  }
+  return UniqueFd(static_cast<int>(fd));
+}
+
+Result<std::string> read_below(const SourceRoot& root, const std::string& path) {
+  const UniqueFd folder(::open(root.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.valid()) {
+    return fail_errno(errno, "opening the source root {}", root.folder);
+  }
+  const UniqueFd found = find_below(folder, path);
+  if (!found.valid()) {
+    return fail(ErrorCode::kNotFound, "{} has no file {}", root.folder, path);
+  }
+  struct stat info{};
+  if (::fstat(found.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return fail(ErrorCode::kInvalid, "{} in {} is no regular file", path, root.folder);
+  }
+  if (static_cast<uint64_t>(info.st_size) > kMaxFileBytes) {
+    return fail(ErrorCode::kTooLarge, "{} in {} has more than {} bytes", path, root.folder, kMaxFileBytes);
+  }
+  // The very file that was looked at.
+  return read_file(fmt::format("/proc/self/fd/{}", found.get()), kMaxFileBytes);
+}
+
+using NeededLines = std::vector<std::set<uint32_t>>;  // by file
+
+NeededLines needed_lines(const Annotation& annotation) {
+  NeededLines needed(annotation.files.size());
+  for (const Chain& chain : annotation.chains) {
+    for (const Place& place : chain) {
+      if (place.file != 0 && place.line != 0) {
+        needed[place.file].insert(place.line);
+      }
+    }
+  }
+  return needed;
+}
+
+void take_lines(std::string_view text, const std::set<uint32_t>& needed, SourceFile& file) {
+  file.has_text = true;
+  uint32_t number = 1;
+  auto next = needed.begin();
+  for (size_t at = 0; at < text.size() && next != needed.end(); ++number) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (number == *next) {
+      std::string line(text.substr(at, std::min(end - at, kMaxLineBytes)));
+      std::erase(line, '\r');
+      std::ranges::replace(line, '\t', ' ');
+      file.lines.emplace(number, std::move(line));
+      ++next;
+    }
+    at = end + 1;
+  }
+}
+
+}  // namespace
+
+Result<SourceRoot> parse_source_root(std::string_view text) {
+  const size_t equals = text.find(" = ");
+  const std::string_view prefix =
+      equals == std::string_view::npos ? std::string_view() : trimmed(text.substr(0, equals));
+  const std::string_view folder = trimmed(equals == std::string_view::npos ? text : text.substr(equals + 3));
+  const bool has_sound_prefix = equals == std::string_view::npos || prefix.starts_with('/');
+  if (!folder.starts_with('/') || !has_sound_prefix || text.find('\0') != std::string_view::npos) {
+    return with_hint(fail(ErrorCode::kInvalid, "\"{}\" is not a source root", text),
+                     "write an absolute folder (/srv/src), or the folder that the compiler knew and the one "
+                     "where its files are now (/build/dir = /srv/src)");
+  }
+  return SourceRoot{without_end(prefix), without_end(folder)};
+}
+
+Result<std::vector<SourceRoot>> parse_source_roots(const std::vector<std::string>& texts) {
+  std::vector<SourceRoot> roots;
+  for (const std::string& text : texts) {
+    auto root = parse_source_root(text);
+    if (!root) {
+      return propagate(root);
+    }
+    roots.push_back(std::move(*root));
+  }
+  return roots;
+}
+
+std::optional<std::string> path_below(const SourceRoot& root, std::string_view path) {
+  if (path.empty() || path.size() > kMaxPathBytes || path.find('\0') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  const auto whole = normalized(path);
+  if (!whole || whole->empty()) {
+    return std::nullopt;
+  }
+  if (!path.starts_with('/')) {
+    // A path that does not say where it begins lies in no folder of the compiler's.
+    return root.prefix.empty() ? whole : std::nullopt;
+  }
+  if (!root.prefix.empty()) {
+    const auto prefix = normalized(root.prefix);
+    // "/ = /srv/src": all absolute paths.
+    return prefix && prefix->empty() ? whole : prefix ? behind(*prefix, *whole) : std::nullopt;
+  }
+  const auto folder = normalized(root.folder);
+  auto own = folder ? behind(*folder, *whole) : std::nullopt;
+  return own ? std::move(own) : whole;
+}
+
+Result<std::string> read_source(const std::vector<SourceRoot>& roots, std::string_view path) {
+  for (const SourceRoot& root : roots) {
+    const auto below = path_below(root, path);
+    if (!below) {
+      continue;
+    }
+    if (auto text = read_below(root, *below)) {
+      return text;
+    }
+  }
+  return fail(ErrorCode::kNotFound, "no source root has the file");
+}
+
+void read_sources(const std::vector<SourceRoot>& roots, Annotation& annotation) {
+  const NeededLines needed = needed_lines(annotation);
+  size_t files = 0;
+  size_t without = 0;
+  uint64_t bytes = 0;
+  for (size_t i = 1; i < annotation.files.size(); ++i) {
+    if (needed[i].empty()) {
+      continue;
+    }
+    const bool may_read = !roots.empty() && ++files <= kMaxFiles && bytes < kMaxAllBytes;
+    const auto text =
+        may_read ? read_source(roots, annotation.files[i].path) : fail(ErrorCode::kNotFound, "not read");
+    if (!text) {
+      ++without;
+      continue;
+    }
+    bytes += text->size();
+    take_lines(*text, needed[i], annotation.files[i]);
+  }
+  if (without > 0) {
+    annotation.notes.push_back(
+        roots.empty()
+            ? "lines are without source text: no source roots are given (sources.roots of a server, "
+              "--source-root on the command line)"
+            : fmt::format("the lines of {} {} are without source text: no source root has {}", without,
+                          without == 1 ? "file" : "files", without == 1 ? "it" : "them"));
+  }
+}
+
+}  // namespace plimsoll::annotate
