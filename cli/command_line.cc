@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/suggest.h"
 #include "base/version.h"
+#include "cli/annotate_command_line.h"
 #include "cli/assign_command_line.h"
 #include "cli/binaries_command_line.h"
 #include "cli/bursts_command_line.h"
@@ -307,6 +308,7 @@ struct Options {
   WsmeterOptions wsmeter;
   ExperimentCommands experiment;
   FdoCommands fdo;
+  AnnotateOptions annotate;
   AssignOptions assign;
   SymbolOptions symbols;
   TraceOptions traces;
@@ -340,6 +342,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = run_experiment_command(app, options.experiment);
   } else if (app.got_subcommand("fdo")) {
     done = run_fdo_command(app, options.fdo);
+  } else if (app.got_subcommand("annotate")) {
+    done = run_annotate(options.annotate);
   } else if (app.got_subcommand("assign")) {
     done = run_assign(options.assign);
   } else if (app.got_subcommand("help")) {
@@ -394,6 +398,7 @@ int run(int argc, char** argv) {
   add_wsmeter_command(app, options.wsmeter);
   add_experiment_command(app, options.experiment);
   add_fdo_command(app, options.fdo);
+  add_annotate_command(app, options.annotate);
   add_assign_command(app, options.assign);
   add_symbol_commands(app, options.symbols);
   add_binaries_command(app, options.binaries);

@@ -209,7 +209,7 @@ struct RunningPair {
   ChildProcess daemon;
 
   static Result<RunningPair> start(const config::ServerConfig& config, const std::string& folder) {
-    auto server = server::Server::start(config, table_worker());
+    auto server = server::Server::start(config, table_worker(), {.annotations = annotate_worker()});
     if (!server) {
       return propagate(server);
     }

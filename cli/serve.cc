@@ -46,7 +46,8 @@ Status run_server(const ServerOptions& options) {
   ::sigaddset(&signals, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   server::reserve_little_memory();
-  auto server = server::Server::start(*loaded, table_worker(), profile_worker());
+  auto server = server::Server::start(*loaded, table_worker(),
+                                      {.profiles = profile_worker(), .annotations = annotate_worker()});
   if (!server) {
     return propagate(server);
   }

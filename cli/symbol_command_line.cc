@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cli/choice.h"
+#include "query/annotate/process/annotate_child.h"
 #include "symbolizer/process/child.h"
 #include "symbolizer/process/zygote.h"
 
@@ -121,6 +122,7 @@ Examples:
   symtab->add_subcommand("worker", "Make a symbol table as standard input says")
       ->group("")
       ->add_flag("--zygote", options.as_zygote, "Make a process for each table that is asked for");
+  symtab->add_subcommand("annotate", "Annotate the code of a function as standard input says")->group("");
 }
 
 Status run_symtab(const CLI::App& symtab, const SymbolOptions& options) {
@@ -132,6 +134,9 @@ Status run_symtab(const CLI::App& symtab, const SymbolOptions& options) {
   }
   if (symtab.got_subcommand("verify")) {
     return run_symtab_verify(options.verify);
+  }
+  if (symtab.got_subcommand("annotate")) {
+    return annotate::run_annotate_child();
   }
   return options.as_zygote ? symbolizer::run_zygote() : symbolizer::run_table_child();
 }

@@ -44,6 +44,10 @@ symbolizer::TableWorker profile_worker() {
   return {.argv = {"/proc/self/exe", "fdo", "worker"}};
 }
 
+symbolizer::TableWorker annotate_worker() {
+  return {.argv = {"/proc/self/exe", "symtab", "annotate"}};
+}
+
 Result<symbolizer::MadeTable> make_table(const TableSource& source) {
   const unsigned cpus = std::clamp(std::thread::hardware_concurrency(), 1U, kMaxThreads);
   const symbolizer::NamedFiles& files = source.files;

@@ -15,6 +15,9 @@ symbolizer::TableWorker table_worker();
 // What starts the processes that make compiler profiles of binaries: this program, as `plimsoll fdo worker`.
 symbolizer::TableWorker profile_worker();
 
+// What starts the processes that annotate code: this program, as `plimsoll symtab annotate`.
+symbolizer::TableWorker annotate_worker();
+
 // Of a file named by hand. What it refers to is looked for wherever the user may read, and in the debug folders.
 struct TableSource {
   symbolizer::NamedFiles files;

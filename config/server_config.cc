@@ -360,6 +360,16 @@ std::vector<Key> symbols_keys(ServerConfig& config) {
   };
 }
 
+std::vector<Key> sources_keys(ServerConfig& config) {
+  return {
+      {"sources.roots",
+       "Folders whose source files plimsoll annotate may show to users with the role read. Paths in debug "
+       "information are looked up below\nthese folders only. \"/build/dir = /srv/src\": what the compiler "
+       "knew as /build/dir is in /srv/src. Default: none.",
+       &config.source_roots},
+  };
+}
+
 std::vector<Key> binaries_keys(ServerConfig& config) {
   return {
       {"binaries.max_bytes",
@@ -405,7 +415,7 @@ std::vector<Key> ServerConfig::keys() {
   std::vector<Key> all;
   for (const auto keys_of_table :
        {server_keys, access_keys, query_keys, collect_keys, draw_keys, inventory_keys, fleet_keys,
-        limits_keys, store_keys, retention_keys, traces_keys, symbols_keys, binaries_keys}) {
+        limits_keys, store_keys, retention_keys, traces_keys,symbols_keys, sources_keys}) symbols_keys, binaries_keys}) {
     std::ranges::move(keys_of_table(*this), std::back_inserter(all));
   }
   return all;

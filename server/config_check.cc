@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "http/address.h"
 #include "http/tls.h"
+#include "query/annotate/source_files.h"
 #include "scheduler/inventory/inventory_text.h"
 #include "server/fleet_settings.h"
 #include "store/directory/data_directory.h"
@@ -36,6 +37,7 @@ class Checker {
     check_folders("symbols.roots", config_.symbol_roots, config::ServerConfig().symbol_roots);
     check_folders("symbols.debug_roots", config_.symbol_debug_roots,
                   config::ServerConfig().symbol_debug_roots);
+    check_source_roots();
     return std::move(findings_);
   }
 
@@ -119,6 +121,20 @@ class Checker {
     for (const std::string& folder : folders) {
       if (folders != defaults && !std::filesystem::is_directory(folder, error)) {
         warn(std::string(key), fmt::format("{} is not a folder: no symbols are read from it", folder));
+      }
+    }
+  }
+
+  void check_source_roots() {
+    const auto roots = annotate::parse_source_roots(config_.source_roots);
+    if (!roots) {
+      findings_.push_back({"sources.roots", true, roots.error().text()});
+      return;
+    }
+    std::error_code error;
+    for (const annotate::SourceRoot& root : *roots) {
+      if (!std::filesystem::is_directory(root.folder, error)) {
+        warn("sources.roots", fmt::format("{} is not a folder: no source text is read from it", root.folder));
       }
     }
   }

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <stop_token>
 #include <utility>
 #include <variant>
@@ -19,11 +18,13 @@
 #include "base/time.h"
 #include "base/version.h"
 #include "elf/build_id.h"
+#include "query/fdo/counts/binary_paths.h"
 #include "query/fdo/counts/count_binary.h"
 #include "query/registry/view.h"
 #include "query/selection/parameters.h"
 #include "query/selection/sides.h"
 #include "server/server_sources.h"
+#include "server/withheld.h"
 #include "symbolizer/process/messages.h"
 
 namespace plimsoll::server {
@@ -115,20 +116,6 @@ Result<ProfileQuestion> parse_question(const query::Parameters& parameters) {
   return question;
 }
 
-// Where machines said that a build lies. perf's beginning of a build ID is of the same build.
-std::vector<std::string> paths_of(const query::Snapshot& snapshot, const std::string& build_id) {
-  constexpr size_t kMaxPaths = 100;
-  std::set<std::string> paths;
-  const auto& binaries = snapshot.dictionaries.binaries;
-  for (uint32_t id = 1; id < binaries.size() && paths.size() < kMaxPaths; ++id) {
-    const store::BinaryEntry& binary = binaries[id];
-    if (binary.identity_kind == wire::GNU_BUILD_ID && elf::is_build(build_id, binary.identity)) {
-      paths.insert(binary.path);
-    }
-  }
-  return {paths.begin(), paths.end()};
-}
-
 // In bytes; the longest, where perf has cut it in some profiles. Of all binaries that the store knows, sampled or not; empty for none.
 std::string known_build(const query::Snapshot& snapshot, const std::string& wanted) {
   std::string known;
@@ -200,21 +187,6 @@ class BuildList {
 // A list of tags, or "*"; weak tags are as good for a GET (RFC 9110, 13.1.2).
 bool matches(std::string_view if_none_match, std::string_view tag) {
   return if_none_match == "*" || if_none_match.find(tag) != std::string_view::npos;
-}
-
-// Reasons name paths of this machine (fdo::ProfileProcess::make()): for administrators alone.
-Error without_reasons(Error error, const http::Caller& caller) {
-  const size_t line_end = error.hint.find('\n');
-  if (line_end == std::string::npos) {
-    return error;
-  }
-  if (http::permits(caller.role, http::Right::kOrder)) {
-    error.hint.replace(line_end, 1, "; the search: ");
-  } else {
-    error.hint.resize(line_end);
-    error.hint += "; a token of role admin gets the reasons";
-  }
-  return error;
 }
 
 // Which binaries the fleet runs is for those who may ask the other views, too.
@@ -311,7 +283,7 @@ class ProfileMaker {
       if (auto added = list.add({.counts = std::move(*counts),
                                  .files = {.identity_kind = wire::GNU_BUILD_ID,
                                            .identity = *identity,
-                                           .paths = paths_of(**snapshot, *identity),
+                                           .paths = fdo::paths_of_build(**snapshot, *identity),
                                            .roots = settings_.roots}});
           !added) {
         return propagate(added);

@@ -9,8 +9,10 @@
 #include "base/process_memory.h"
 #include "base/resource_limit.h"
 #include "base/time.h"
+#include "query/annotate/source_files.h"
 #include "query/traces/stored_requests.h"
 #include "server/access_api.h"
+#include "server/annotate_api.h"
 #include "server/background/readiness.h"
 #include "server/background/work_kinds.h"
 #include "server/collection_api.h"
@@ -101,6 +103,21 @@ ProfileSettings profile_settings(const config::ServerConfig& config, symbolizer:
   return settings;
 }
 
+Result<AnnotateSettings> annotate_settings(const config::ServerConfig& config,
+                                           symbolizer::TableWorker worker) {
+  auto sources = annotate::parse_source_roots(config.source_roots);
+  if (!sources) {
+    return with_field(propagate(sources), "sources.roots");
+  }
+  AnnotateSettings settings{.worker = std::move(worker),
+                            .roots = {config.symbol_roots, config.symbol_debug_roots},
+                            .sources = *std::move(sources),
+                            .folder = config.data_dir,
+                            .max_time = query_limits(config).max_time};
+  settings.limits.memory_bytes = static_cast<uint64_t>(config.symbol_max_memory_bytes);
+  return settings;
+}
+
 // For people, the store and the symbolizer.
 constexpr int64_t kOtherOpenFiles = 1024;
 
@@ -155,7 +172,7 @@ Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<store::Spa
 
 Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config,
                                               symbolizer::TableWorker table_worker,
-                                              symbolizer::TableWorker profile_worker) {
+                                              const RequestWorkers& request_workers) {
   if (config.data_dir.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "no data directory: set server.data or give --data"),
                       "--data");
@@ -191,10 +208,10 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (const auto warning = overhead_warning(config)) {
     log_warning("draw.max_overhead_percent: {}", *warning);
   }
+  if (auto listening = server->listen(config, request_workers); !listening) {
   std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*spans), std::move(*binaries),
                                             std::move(*authenticator), std::move(*breaker),
                                             std::move(*drawer), config));
-  if (auto listening = server->listen(config, std::move(profile_worker)); !listening) {
     return propagate(listening);
   }
   if (auto started = server->start_work(config, std::move(table_worker)); !started) {
@@ -264,7 +281,7 @@ Status Server::start_work(const config::ServerConfig& config, symbolizer::TableW
   return {};
 }
 
-Status Server::listen(const config::ServerConfig& config, symbolizer::TableWorker profile_worker) {
+Status Server::listen(const config::ServerConfig& config, const RequestWorkers& workers) {
   // People last: whoever gets an answer from /readyz may send profiles at once.
   http::ListenerOptions options;
   options.allow_beyond_loopback = config.access_allow_unauthenticated || authenticator_->asks();
@@ -307,6 +324,11 @@ Status Server::listen(const config::ServerConfig& config, symbolizer::TableWorke
   options.path_hints = {
       {"/fleet/", "this address is for users; daemons take that of server.fleet_listen (default port 7071)"}};
   options.pools = question_pools(config);
+  auto people_have = people_routes(config, workers);
+  if (!people_have) {
+    return propagate(people_have);
+  }
+  auto people = http::Listener::start(options, std::move(*people_have));
   auto routes_of_people = people_routes(config, std::move(profile_worker));
   if (!routes_of_people) {
     return propagate(routes_of_people);
@@ -337,6 +359,12 @@ Result<std::vector<http::Route>> Server::fleet_routes(const config::ServerConfig
 }
 
 Result<std::vector<http::Route>> Server::people_routes(const config::ServerConfig& config,
+                                                       const RequestWorkers& workers) {
+  auto annotations = annotate_settings(config, workers.annotations);
+  if (!annotations) {
+    return propagate(annotations);
+  }
+Result<std::vector<http::Route>> Server::people_routes(const config::ServerConfig& config,
                                                        symbolizer::TableWorker profile_worker) {
   auto experiments = ingest_->directory().open_draws();
   if (!experiments) {
@@ -349,8 +377,9 @@ Result<std::vector<http::Route>> Server::people_routes(const config::ServerConfi
       .answered = [this](std::string_view view,
                          int64_t duration_ns) { health_.questions().note(view, duration_ns); }};
   std::vector<http::Route> routes = query_routes(snapshots_, hooks, query_limits(config));
-  std::ranges::move(profile_routes(snapshots_, hooks, profile_settings(config, std::move(profile_worker))),
+  std::ranges::move(profile_routes(snapshots_, hooks, profile_settings(config, workers.profiles)),
                     std::back_inserter(routes));
+  std::ranges::move(annotate_routes(snapshots_, *std::move(annotations)), std::back_inserter(routes));
   std::ranges::move(collection_routes(*breaker_, drawer_.get(), *ingest_, reserve_),
                     std::back_inserter(routes));
   std::ranges::move(experiment_routes(std::move(*experiments), reserve_), std::back_inserter(routes));

@@ -24,15 +24,20 @@
 
 namespace plimsoll::server {
 
+// What starts the processes that requests need. Without one the server has no answers of that kind.
+struct RequestWorkers {
+  symbolizer::TableWorker profiles = {};     // makes compiler profiles (fdo::ProfileProcess)
+  symbolizer::TableWorker annotations = {};  // annotates code (annotate::AnnotateProcess)
+};
+
 // Runs from start() to stop(). Two listeners, one for people and one for daemons, beyond loopback only where they ask who is there; and
 // background work, each kind in a thread of its own (server/background/work_kinds.h).
 class Server {
  public:
-  // `table_worker` starts the process that parses binaries (symbolizer::TableProcess), `profile_worker` the one that makes compiler profiles
-  // (fdo::ProfileProcess); without the latter there are none.
+  // `table_worker` starts the process that parses binaries (symbolizer::TableProcess).
   static Result<std::unique_ptr<Server>> start(const config::ServerConfig& config,
                                                symbolizer::TableWorker table_worker,
-                                               symbolizer::TableWorker profile_worker = {});
+                                               const RequestWorkers& request_workers = {});
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -51,12 +56,14 @@ class Server {
 
  private:
   Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<store::SpanSink> spans,
+  Status listen(const config::ServerConfig& config, const RequestWorkers& workers);
          std::unique_ptr<symbolizer::BinaryRepository> binaries, std::unique_ptr<Authenticator> authenticator,
          std::unique_ptr<scheduler::CollectionBreaker> breaker, std::unique_ptr<scheduler::Drawer> drawer,
          const config::ServerConfig& config);
-  Status listen(const config::ServerConfig& config, symbolizer::TableWorker profile_worker);
   Status start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
   Result<std::vector<http::Route>> fleet_routes(const config::ServerConfig& config);
+  Result<std::vector<http::Route>> people_routes(const config::ServerConfig& config,
+                                                 const RequestWorkers& workers);
   BinaryDoorOptions binary_door(const config::ServerConfig& config);
   Result<std::vector<http::Route>> people_routes(const config::ServerConfig& config,
                                                  symbolizer::TableWorker profile_worker);

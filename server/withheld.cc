@@ -96,4 +96,18 @@ void withhold_paths(std::string_view data_dir, Error& error) {
   name_relative(data_dir, error.hint);
 }
 
+Error without_reasons(Error error, const http::Caller& caller) {
+  const size_t line_end = error.hint.find('\n');
+  if (line_end == std::string::npos) {
+    return error;
+  }
+  if (http::permits(caller.role, http::Right::kOrder)) {
+    error.hint.replace(line_end, 1, "; the search: ");
+  } else {
+    error.hint.resize(line_end);
+    error.hint += "; a token of role admin gets the reasons";
+  }
+  return error;
+}
+
 }  // namespace plimsoll::server

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "http/caller.h"
 #include "query/registry/view.h"
 
 namespace plimsoll::server {
@@ -21,5 +22,9 @@ void withhold_paths(const query::View& view, std::string_view data_dir, query::A
 
 // The same in the message and the hint of an error.
 void withhold_paths(std::string_view data_dir, Error& error);
+
+// Of an error of a process that parses for a request (fdo::ProfileProcess, annotate::AnnotateProcess): the second line of its hint names
+// paths of this machine, and is for administrators alone.
+Error without_reasons(Error error, const http::Caller& caller);
 
 }  // namespace plimsoll::server

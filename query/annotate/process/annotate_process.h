@@ -18,9 +18,9 @@
 namespace plimsoll::annotate {
 
 struct AnnotateOrder {
-  std::string function;
-  std::vector<fdo::BinaryCounts> counts;  // of one build, an event each; at least one
-  symbolizer::TableQuery files;           // by build ID, or named by hand
+  std::string function = {};
+  std::vector<fdo::BinaryCounts> counts = {};  // of one build, an event each; at least one
+  symbolizer::TableQuery files = {};           // by build ID, or named by hand
 };
 
 // Limits of such a process by default. Time: beside that for the size of the files.

@@ -1,0 +1,147 @@
+#include "server/annotate_api.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <semaphore>
+#include <stop_token>
+#include <utility>
+
+#include "base/deadline.h"
+#include "base/hex.h"
+#include "base/stop_scope.h"
+#include "base/time.h"
+#include "http/encoding.h"
+#include "query/annotate/annotation_forms.h"
+#include "query/annotate/counts/annotate_request.h"
+#include "query/fdo/counts/binary_paths.h"
+#include "query/selection/sides.h"
+#include "server/withheld.h"
+
+namespace plimsoll::server {
+namespace {
+
+// Each has a process, with its limit of memory.
+constexpr int kMaxAtOnce = 2;
+constexpr std::chrono::seconds kPatience{10};
+
+class Annotations {
+ public:
+  Annotations(query::SnapshotCache& snapshots, AnnotateSettings settings)
+      : snapshots_(snapshots), settings_(std::move(settings)), process_(settings_.worker) {}
+
+  http::Response answer(const http::Request& request) {
+    Deadline deadline("annotating the code", settings_.max_time, request.is_abandoned);
+    const StopCheck check = [&deadline] { return deadline.check(); };
+    const StopScope scope(check);
+    auto response = respond(request, check);
+    if (response) {
+      http::compress(request, *response);
+      return std::move(*response);
+    }
+    Error error = without_reasons(response.error(), request.caller);
+    if (!http::permits(request.caller.role, http::Right::kOrder)) {
+      withhold_paths(snapshots_.data_dir(), error);
+    }
+    return http::error_response(error);
+  }
+
+ private:
+  // One of the places, given back at the end.
+  class Place {
+   public:
+    explicit Place(std::counting_semaphore<kMaxAtOnce>& places)
+        : places_(places), is_taken_(places.try_acquire_for(kPatience)) {}
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    ~Place() {
+      if (is_taken_) {
+        places_.release();
+      }
+    }
+    bool is_taken() const { return is_taken_; }
+
+   private:
+    std::counting_semaphore<kMaxAtOnce>& places_;
+    const bool is_taken_;
+  };
+
+  Result<http::Response> respond(const http::Request& request, const StopCheck& check) {
+    const int64_t now_ns = wall_now_ns();
+    const auto question = annotate::parse_annotate(request.query, now_ns);
+    if (!question) {
+      return propagate(question);
+    }
+    const auto snapshot = snapshots_.newest(query::times_of(request.query, now_ns));
+    if (!snapshot) {
+      return propagate(snapshot);
+    }
+    auto measured = annotate::measure_function(*question, **snapshot);
+    if (!measured) {
+      return propagate(measured);
+    }
+    const auto identity = from_hex(measured->build_id);
+    if (!identity) {
+      return fail(ErrorCode::kCorrupt, "the store has the build ID \"{}\"", measured->build_id);
+    }
+    const Place place(places_);
+    if (!place.is_taken()) {
+      return with_hint(fail(ErrorCode::kUnavailable, "the code of other functions is being annotated"),
+                       "wait, and ask again");
+    }
+    auto annotation = make({.function = question->function,
+                            .counts = std::move(measured->counts),
+                            .files = {.identity_kind = wire::GNU_BUILD_ID,
+                                      .identity = *identity,
+                                      .paths = fdo::paths_of_build(**snapshot, *identity),
+                                      .roots = settings_.roots}},
+                           check);
+    if (!annotation) {
+      return propagate(annotation);
+    }
+    annotate::read_sources(settings_.sources, *annotation);
+    const bool is_text = question->form == annotate::AnnotationForm::kText;
+    return http::Response{.content_type = is_text ? "text/plain; charset=utf-8" : "application/json",
+                          .body = is_text ? annotate::to_text(*annotation, question->order)
+                                          : annotate::to_json(*annotation, question->order),
+                          .headers = {{"X-Content-Type-Options", "nosniff"}}};
+  }
+
+  // The child ends with the request.
+  Result<annotate::Annotation> make(const annotate::AnnotateOrder& order, const StopCheck& check) const {
+    std::stop_source stop;
+    Status stopped;
+    auto made = process_.make(order, {.limits = settings_.limits,
+                                      .folder = settings_.folder,
+                                      .progress =
+                                          [&](uint64_t /*opened_bytes*/) {
+                                            stopped = stopped ? check() : stopped;
+                                            if (!stopped) {
+                                              stop.request_stop();
+                                            }
+                                          },
+                                      .stop = stop.get_token()});
+    return stopped ? std::move(made) : Result<annotate::Annotation>(propagate(stopped));
+  }
+
+  query::SnapshotCache& snapshots_;
+  const AnnotateSettings settings_;
+  const annotate::AnnotateProcess process_;
+  std::counting_semaphore<kMaxAtOnce> places_{kMaxAtOnce};
+};
+
+}  // namespace
+
+std::vector<http::Route> annotate_routes(query::SnapshotCache& snapshots, AnnotateSettings settings) {
+  const auto annotations = std::make_shared<Annotations>(snapshots, std::move(settings));
+  http::Route route;
+  route.method = "GET";
+  route.path = "/api/v1/annotate";
+  route.right = http::Right::kRead;
+  route.threads = http::Threads::kLong;
+  route.is_question = true;
+  route.handle = [annotations](const http::Request& request) { return annotations->answer(request); };
+  return {route};
+}
+
+}  // namespace plimsoll::server
