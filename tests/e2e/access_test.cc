@@ -138,6 +138,23 @@ TEST_F(Access, CompilerProfilesAreForARoleOfTheirOwn) {
   EXPECT_EQ(status_of("fdo", "/api/v1/fdo-counts?build_id=abcd"), 403);
 }
 
+TEST_F(Access, AnnotatedCodeIsForThoseWhoMayAskViews) {
+  ASSERT_TRUE(server_.becomes_ready());
+  const auto status_of = [this](const std::string& role) {
+    http::Client client(
+        {.base_url = server_.address(),
+         .credentials = {.token = role.empty() ? "" : settings_.token(role), .ca = settings_.ca()}});
+    const auto answer = client.send("GET", "/api/v1/annotate?function=main");
+    return answer ? answer->status : 0;
+  };
+  EXPECT_EQ(status_of("read"), 404) << "permitted, but there are no samples";
+  EXPECT_EQ(status_of("admin"), 404);
+  for (const char* role : {"fdo", "upload", "enrol"}) {
+    EXPECT_EQ(status_of(role), 403) << role;
+  }
+  EXPECT_EQ(status_of(""), 401);
+}
+
 TEST_F(Access, RequestTracesAreForThoseWhoMayReadAll) {
   ASSERT_TRUE(server_.becomes_ready());
   const auto status_of = [this](const std::string& role, const std::string& path) {

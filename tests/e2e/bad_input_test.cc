@@ -291,6 +291,15 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
           {{"bursts", "show", folder / "good"}, "this is no recording of bursts", 1},
           {{"trace"}, "missing command: show"},
           {{"trace", "show", "--traces", folder / "good"}, "id is required"},
+          {{"annotate"}, "function is required"},
+          {{"annotate", "main"}, "--server ADDR or --data DIR"},
+          {{"annotate", "main", "--data", data, "--order", "size"}, "must be address, source, not \"size\""},
+          {{"annotate", "no_such_function", "--data", data}, "in a function called no_such_function", 1},
+          {{"annotate", "main", "--data", data, "--event", "branch-records"}, "(field: event)"},
+          {{"annotate", "main", "--data", data, "--event", "cycles,cycles"}, "event cycles is listed twice"},
+          {{"annotate", "main", "--data", data, "--source-root", "a = b"}, "is not a source root"},
+          {{"annotate", "main", "--data", data, "--debug", folder / "good"}, "--debug requires a binary"},
+          {{"annotate", "main", "--data", data, "--binary", folder / "good"}, "good", 1},
           {{"demo", "--seconds", "1"}, "not in range"},
       });
 }
@@ -335,12 +344,15 @@ TEST(BadCommandLines, AreExplainedByTheServer) {
   const TemporaryFolder folder;
   TestServer server(folder / "data");
   ASSERT_TRUE(server.becomes_ready()) << server.process().err();
-  expect_refused("plimsoll",
-                 {
-                     {{"top", "--server", server.address(), "--by", "fucntion"}, "did you mean function?"},
-                     {{"top", "--server", server.address(), "--where", "function=~["}, "(field: where)"},
-                     {{"top", "--server", server.address(), "--limit", "0"}, "(field: limit)"},
-                 });
+  expect_refused(
+      "plimsoll",
+      {
+          {{"top", "--server", server.address(), "--by", "fucntion"}, "did you mean function?"},
+          {{"top", "--server", server.address(), "--where", "function=~["}, "(field: where)"},
+          {{"top", "--server", server.address(), "--limit", "0"}, "(field: limit)"},
+          {{"annotate", "f", "--server", server.address(), "--event", ","}, "(field: event)"},
+          {{"annotate", "f", "--server", server.address(), "--source-root", "/srv"}, "its own sources.roots"},
+      });
 }
 
 TEST(BadCommandLines, AreExplainedByPlimsolld) {
