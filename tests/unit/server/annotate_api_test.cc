@@ -1,0 +1,179 @@
+// GET /api/v1/annotate. A shell stands for the process that annotates.
+#include "server/annotate_api.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "proto/symbol_table.pb.h"
+#include "query/annotate/annotation_codec.h"
+#include "symbolizer/process/messages.h"
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::server::annotate_api_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kId = "\x4f\x5a\x11\x22\x33\x44\x55\x66";
+
+class AnnotateApi : public ::testing::Test {
+ protected:
+  AnnotateApi() : snapshots_(fleet_.path()) {
+    wire::Binary binary;
+    binary.set_identity_kind(wire::GNU_BUILD_ID);
+    binary.set_identity(kId);
+    binary.set_path("/srv/search");
+    wire::RawProfile profile = query::make_profile({.seed = 1, .stacks = "main;work 1\n"});
+    query::add_sample(profile, binary, wire::ELF, 0x10, 3);
+    fleet_.add(profile);
+    const auto snapshot = *query::Snapshot::load(fleet_.path());
+    for (uint32_t id = 1; id < snapshot->dictionaries.locations.size(); ++id) {
+      if (snapshot->dictionaries.locations[id].kind == wire::ELF) {
+        fleet_.bind({{id, {{.function = "parse"}}}});
+      }
+    }
+    std::filesystem::create_directories(folder_ / "src");
+    std::ofstream(folder_ / "src/a.c") << "first\nsum += i;\n";
+    says(annotation());
+  }
+
+  static annotate::Annotation annotation() {
+    annotate::Annotation made{.function = "parse", .binary = "/srv/search", .build_id = "4f5a112233445566"};
+    made.events = {{"cycles", "count", {3, 3}, {3, 3}}};
+    made.names = {"", "parse"};
+    made.files = {{}, {.path = "/build/a.c"}};
+    made.chains = {{{1, 1, 2}}};
+    annotate::AnnotatedFunction function{.name = "parse", .linkage_name = "parse"};
+    function.instructions = {{0x10, 2, 0, "inc eax"}};
+    function.counts = {{3, 3}};
+    made.functions = {function};
+    return made;
+  }
+
+  void write(const std::string& name, const std::string& content) const {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+  }
+
+  void says(const annotate::Annotation& made) {
+    wire::TableEvent event;
+    event.mutable_annotation()->set_reasons("");
+    write("annotation", annotate::encode(made));
+    write("reply", symbolizer::framed(event));
+    script_ = "cat > request; cat annotation >&3; cat reply";
+  }
+
+  http::Route route() {
+    AnnotateSettings settings{
+        .worker = {.argv = {"/bin/sh", "-c", "cd '" + folder_.path() + "' && " + script_}},
+        .roots = {{"/srv"}, {"/usr/lib/debug"}},
+        .sources = sources_,
+        .folder = folder_.path()};
+    settings.worker.argv = script_.empty() ? std::vector<std::string>() : settings.worker.argv;
+    return annotate_routes(snapshots_, settings).front();
+  }
+
+  http::Response get(http::Fields query, http::Role role = http::Role::kRead) {
+    http::Request request;
+    request.path = "/api/v1/annotate";
+    request.query = std::move(query);
+    request.caller.role = role;
+    return route().handle(request);
+  }
+
+  query::Fleet fleet_;
+  query::SnapshotCache snapshots_;
+  plimsoll::testing::TemporaryDirectory folder_;
+  std::vector<annotate::SourceRoot> sources_{{.prefix = "/build", .folder = folder_ / "src"}};
+  std::string script_;
+};
+
+TEST_F(AnnotateApi, GivesTheCodeOfTheFunctionsBinary) {
+  const http::Response answer = get({{"function", "parse"}});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.content_type, "application/json");
+  const auto json = nlohmann::json::parse(answer.body, nullptr, false);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["functions"][0]["instructions"][0]["counts"][0]["value"], 3);
+  EXPECT_EQ(json["functions"][0]["lines"][0]["source"], "sum += i;");
+  wire::AnnotationRequest asked;
+  ASSERT_TRUE(asked.ParseFromString(read_file(folder_ / "request", 1 << 20).value_or("")));
+  EXPECT_EQ(asked.function(), "parse");
+  ASSERT_EQ(asked.counts_size(), 1);
+  EXPECT_THAT(asked.counts(0), HasSubstr("0x10"));
+  EXPECT_EQ(asked.files().identity(), kId);
+  ASSERT_EQ(asked.files().paths_size(), 1);
+  EXPECT_EQ(asked.files().paths(0), "/srv/search");
+  EXPECT_EQ(asked.files().folders(0), "/srv");
+  const http::Response text = get({{"function", "parse"}, {"format", "text"}, {"order", "address"}});
+  EXPECT_EQ(text.content_type, "text/plain; charset=utf-8");
+  EXPECT_THAT(text.body, AllOf(HasSubstr("a.c:2  sum += i;"), HasSubstr("inc eax")));
+}
+
+TEST_F(AnnotateApi, OpensNoFileThatDebugInformationAloneNames) {
+  write("secret", "secret line\nsecret line\n");
+  annotate::Annotation made = annotation();
+  for (const std::string& path : {folder_ / "secret", std::string("/build/../secret"),
+                                  std::string("/build/../../secret"), std::string("../secret")}) {
+    made.files[1].path = path;
+    says(made);
+    const http::Response answer = get({{"function", "parse"}});
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    EXPECT_THAT(answer.body, AllOf(Not(HasSubstr("secret line")), HasSubstr("without source text"))) << path;
+  }
+}
+
+TEST_F(AnnotateApi, QuestionsThatCannotBeAnsweredSayWhy) {
+  EXPECT_EQ(get({}).status, 400);
+  const http::Response unknown = get({{"function", "nothing"}});
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_THAT(unknown.body, HasSubstr("in a function called nothing"));
+  EXPECT_EQ(get({{"function", "parse"}, {"binary", "abcd"}}).status, 404);
+  EXPECT_EQ(get({{"function", "parse"}, {"order", "size"}}).status, 400);
+  EXPECT_EQ(get({{"function", "parse"}, {"colour", "red"}}).status, 400);
+  script_ = "";
+  EXPECT_THAT(get({{"function", "parse"}}).body, HasSubstr("annotates no code"));
+}
+
+TEST_F(AnnotateApi, TellsAdministratorsAloneWhereItLooked) {
+  wire::TableEvent event;
+  event.mutable_error()->set_code(static_cast<uint32_t>(ErrorCode::kNotFound));
+  event.mutable_error()->set_message("there is no file of build 4f5a here");
+  event.mutable_error()->set_hint("put it there\n/srv/search: no such file");
+  write("reply", symbolizer::framed(event));
+  script_ = "cat > request; cat reply";
+  const http::Response for_reader = get({{"function", "parse"}});
+  EXPECT_EQ(for_reader.status, 404);
+  EXPECT_THAT(for_reader.body,
+              AllOf(HasSubstr("put it there"), HasSubstr("role admin"), Not(HasSubstr("/srv/search"))));
+  EXPECT_THAT(get({{"function", "parse"}}, http::Role::kAdmin).body, HasSubstr("/srv/search: no such file"));
+}
+
+TEST_F(AnnotateApi, SurvivesWhateverBecomesOfTheProcess) {
+  for (const auto& [script, why] :
+       {std::pair("cat > request; kill -SEGV $$", "crashed"),
+        std::pair("cat > request; exit 71", "of memory allowed"),
+        std::pair("cat > request; echo nonsense", "invalid reply"),
+        std::pair("cat > request; echo nonsense >&3; cat reply", "makes no sense"),
+        std::pair("cat > request; cat reply", "makes no sense")}) {
+    script_ = script;
+    const http::Response failed = get({{"function", "parse"}});
+    EXPECT_GE(failed.status, 400U) << script;
+    EXPECT_THAT(failed.body, HasSubstr(why)) << script;
+  }
+}
+
+TEST_F(AnnotateApi, IsForThoseWhoMayAskViews) {
+  EXPECT_EQ(route().right, http::Right::kRead);
+  EXPECT_EQ(route().threads, http::Threads::kLong);
+  EXPECT_TRUE(route().is_question);
+}
+
+}  // namespace
+}  // namespace plimsoll::server::annotate_api_test
