@@ -107,6 +107,12 @@ soak_tables() {
     die "symbol tables of damaged files failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
   fi
   note "symbol tables of 10000 damaged files passed with seed $seed"
+  if ! PLIMSOLL_TEST_FUZZ_TABLES=5000 PLIMSOLL_TEST_FUZZ_SEED=$seed \
+    build/bin/fuzz_annotate_test --gtest_filter='*' >"$log" 2>&1; then
+    note "annotated code of damaged files failed with PLIMSOLL_TEST_FUZZ_SEED=$seed"
+    die "annotated code of damaged files failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
+  fi
+  note "annotated code of 5000 damaged files passed with seed $seed"
 }
 
 # A million random operations, with answers that are compared with a model's. In memory: there are half a million commits.
@@ -206,6 +212,7 @@ soak_all_stacks() {
 
 soak_all_tables() {
   step "build fuzz_dwarf_test" cmake --build build --target fuzz_dwarf_test
+  step "build fuzz_annotate_test" cmake --build build --target fuzz_annotate_test
   soak_tables
 }
 
