@@ -7,6 +7,8 @@
 #include <array>
 #include <iterator>
 #include <set>
+#include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -52,7 +54,7 @@ size_t instruction_at(const std::vector<AnnotatedInstruction>& instructions, uin
     return kNoInstruction;
   }
   const auto found = std::prev(after);
-  return address - found->address < std::max<uint8_t>(found->bytes, 1)
+  return address - found->address < std::max<uint64_t>(found->bytes, 1)
              ? static_cast<size_t>(found - instructions.begin())
              : kNoInstruction;
 }
@@ -110,9 +112,11 @@ class Annotator {
     Parts parts;
     std::ranges::copy_if(code.parts, std::back_inserter(parts),
                          [&](const fdo::CodeRange& part) { return shown_parts_.insert(part.from).second; });
-    const fdo::FunctionExtent* const extent = fdo::extent_at(extents_, code.entry);
-    AnnotatedFunction function{.name = extent == nullptr ? code.name : shown_name(*extent, input_.symbols),
-                               .linkage_name = code.name};
+    if (parts.empty()) {
+      return;
+    }
+    const std::string name = name_at(code.entry);
+    AnnotatedFunction function{.name = name.empty() ? code.name : name, .linkage_name = code.name};
     for (const fdo::Instruction& instruction : code.instructions) {
       if (lies_in(parts, instruction.address)) {
         function.instructions.push_back(
@@ -128,14 +132,30 @@ class Annotator {
     annotation_.functions.push_back(std::move(function));
   }
 
-  std::string text_at(uint64_t address, const Parts& parts, fdo::Disassembler& disassembler) const {
+  // "g+0x12"; empty where the address is in no function.
+  std::string name_at(uint64_t address) {
+    constexpr size_t kMaxNameBytes = 200;
+    const fdo::FunctionExtent* const extent = fdo::extent_at(extents_, address);
+    if (extent == nullptr) {
+      return {};
+    }
+    // Demangling costs microseconds, and a function is called from many places.
+    std::string& name = names_[extent->from];
+    if (name.empty()) {
+      name = shown_name(*extent, input_.symbols);
+    }
+    return address == extent->from
+               ? name
+               : fmt::format("{}+{:#x}", name.substr(0, kMaxNameBytes), address - extent->from);
+  }
+
+  std::string text_at(uint64_t address, const Parts& parts, fdo::Disassembler& disassembler) {
     auto instruction = disassembler.at(address);
     if (!instruction) {
       return {};
     }
     if (instruction->target && !lies_in(parts, *instruction->target)) {
-      if (const std::string name = name_of_address(*instruction->target, extents_, input_.symbols);
-          !name.empty()) {
+      if (const std::string name = name_at(*instruction->target); !name.empty()) {
         instruction->text.append(" <").append(name).append(">");
       }
     }
@@ -190,7 +210,7 @@ class Annotator {
     for (AnnotatedBranch& branch : function.branches) {
       const bool comes_in = !lies_in(parts, branch.from);
       if (comes_in || !lies_in(parts, branch.to)) {
-        branch.other_name = name_of_address(comes_in ? branch.from : branch.to, extents_, input_.symbols);
+        branch.other_name = name_at(comes_in ? branch.from : branch.to);
       }
     }
   }
@@ -232,7 +252,8 @@ class Annotator {
   Annotation annotation_;
   ChainTable chains_;
   std::vector<fdo::FunctionExtent> extents_;
-  std::set<uint64_t> shown_parts_;  // their first addresses
+  std::unordered_map<uint64_t, std::string> names_;  // of functions, by the first address of the extent
+  std::set<uint64_t> shown_parts_;                   // their first addresses
 };
 
 }  // namespace

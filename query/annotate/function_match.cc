@@ -16,8 +16,6 @@ namespace {
 // More would not help to find the right one.
 constexpr size_t kShownFunctions = 5;
 
-using Extents = std::vector<fdo::FunctionExtent>;
-
 // As linked, by DWARF or, without it, by the symbol.
 std::string linked_name(const fdo::FunctionExtent& extent, const symbolizer::Symtab* symbols) {
   std::vector<symbolizer::SymtabFrame> frames;
@@ -126,17 +124,6 @@ std::string shown_name(const fdo::FunctionExtent& extent, const symbolizer::Symt
   }
   return frames.empty() || frames.back().function.empty() ? symbolizer::display_name(extent.name)
                                                           : shown_name(frames.back());
-}
-
-std::string name_of_address(uint64_t address, const Extents& extents, const symbolizer::Symtab* symbols) {
-  constexpr size_t kMaxNameBytes = 200;
-  const fdo::FunctionExtent* const extent = fdo::extent_at(extents, address);
-  if (extent == nullptr) {
-    return {};
-  }
-  std::string name = shown_name(*extent, symbols);
-  name.resize(std::min(name.size(), kMaxNameBytes));
-  return address == extent->from ? name : fmt::format("{}+{:#x}", name, address - extent->from);
 }
 
 Result<std::vector<uint64_t>> sampled_addresses_of(std::string_view function, const FunctionMatch& match) {

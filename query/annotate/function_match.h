@@ -19,10 +19,6 @@ std::string shown_name(const symbolizer::SymtabFrame& frame);
 // The name of the function that an extent is a part of. `symbols`: null where there are none.
 std::string shown_name(const fdo::FunctionExtent& extent, const symbolizer::Symtab* symbols);
 
-// "g+0x12" of an address in an extent; empty where it is in none.
-std::string name_of_address(uint64_t address, const std::vector<fdo::FunctionExtent>& extents,
-                            const symbolizer::Symtab* symbols);
-
 struct FunctionMatch {
   const std::vector<fdo::FunctionExtent>& extents;  // function_extents()
   const symbolizer::Symtab* symbols;                // null: none

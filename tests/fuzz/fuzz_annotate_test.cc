@@ -88,12 +88,12 @@ void check(const Annotation& annotation) {
 
 class FuzzAnnotate : public ::testing::TestWithParam<const char*> {
  protected:
-  Result<Annotation> make(const std::string& image, const Sampled& sampled) {
+  Result<Annotation> make(const std::string& image, const Sampled& sound) {
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << image;
     const AnnotateProcess process({.argv = {built_file("plimsoll"), "symtab", "annotate"}});
     return process.make(
-        {.function = sampled.function,
-         .counts = {sampled.counts},
+        {.function = sound.function,
+         .counts = {sound.counts},
          .files = {.roots = {{folder_.path()}, {}}, .named = {.binary = path_}}},
         {.limits = {.memory_bytes = kMaxMemoryBytes, .table_bytes = 16U << 20U, .cpu_seconds = 2},
          .folder = folder_.path()});
