@@ -104,5 +104,16 @@ TEST_F(ConfigCheck, WarnsOfWhatMayNotBeMeant) {
               ElementsAre(StartsWith("warning access.allow_unauthenticated: ")));
 }
 
+TEST_F(ConfigCheck, LooksAtSourceRoots) {
+  const auto roots = [this](const std::string& list) {
+    return findings("[server]\ndata = \"FOLDER/data\"\n[sources]\nroots = [" + list + "]\n");
+  };
+  EXPECT_THAT(roots("\"/usr\", \"/build/dir = /usr\""), IsEmpty());
+  EXPECT_THAT(roots("\"/build = FOLDER/gone\""),
+              ElementsAre(AllOf(StartsWith("warning sources.roots: "), HasSubstr("/gone is not a folder"))));
+  EXPECT_THAT(roots("\"src\""),
+              ElementsAre(AllOf(HasSubstr("sources.roots"), HasSubstr("is not a source root"))));
+}
+
 }  // namespace
 }  // namespace plimsoll::server
