@@ -324,11 +324,11 @@ Status Server::listen(const config::ServerConfig& config, const RequestWorkers& 
   options.path_hints = {
       {"/fleet/", "this address is for users; daemons take that of server.fleet_listen (default port 7071)"}};
   options.pools = question_pools(config);
-  auto people_have = people_routes(config, workers);
-  if (!people_have) {
-    return propagate(people_have);
+  auto routes_of_clients = people_routes(config, workers);
+  if (!routes_of_clients) {
+    return propagate(routes_of_clients);
   }
-  auto people = http::Listener::start(options, std::move(*people_have));
+  auto people = http::Listener::start(options, std::move(*routes_of_clients));
   auto routes_of_people = people_routes(config, std::move(profile_worker));
   if (!routes_of_people) {
     return propagate(routes_of_people);
