@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <condition_variable>
 #include <memory>
-#include <semaphore>
+#include <mutex>
 #include <stop_token>
 #include <utility>
 
@@ -24,6 +25,49 @@ namespace {
 // Each has a process, with its limit of memory.
 constexpr int kMaxAtOnce = 2;
 constexpr std::chrono::seconds kPatience{10};
+
+class Places {
+ public:
+  // Waits for a while where none is free. False: none has become free.
+  bool take() {
+    std::unique_lock lock(mutex_);
+    if (!given_back_.wait_for(lock, kPatience, [this] { return taken_ < kMaxAtOnce; })) {
+      return false;
+    }
+    ++taken_;
+    return true;
+  }
+  void give_back() {
+    {
+      const std::lock_guard lock(mutex_);
+      --taken_;
+    }
+    given_back_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable given_back_;
+  int taken_ = 0;  // protected by mutex_
+};
+
+// One of them, given back at the end.
+class Place {
+ public:
+  explicit Place(Places& places) : places_(places), is_taken_(places.take()) {}
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  ~Place() {
+    if (is_taken_) {
+      places_.give_back();
+    }
+  }
+  bool is_taken() const { return is_taken_; }
+
+ private:
+  Places& places_;
+  const bool is_taken_;
+};
 
 class Annotations {
  public:
@@ -47,25 +91,6 @@ class Annotations {
   }
 
  private:
-  // One of the places, given back at the end.
-  class Place {
-   public:
-    explicit Place(std::counting_semaphore<kMaxAtOnce>& places)
-        : places_(places), is_taken_(places.try_acquire_for(kPatience)) {}
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-    ~Place() {
-      if (is_taken_) {
-        places_.release();
-      }
-    }
-    bool is_taken() const { return is_taken_; }
-
-   private:
-    std::counting_semaphore<kMaxAtOnce>& places_;
-    const bool is_taken_;
-  };
-
   Result<http::Response> respond(const http::Request& request, const StopCheck& check) {
     const int64_t now_ns = wall_now_ns();
     const auto question = annotate::parse_annotate(request.query, now_ns);
@@ -127,7 +152,7 @@ class Annotations {
   query::SnapshotCache& snapshots_;
   const AnnotateSettings settings_;
   const annotate::AnnotateProcess process_;
-  std::counting_semaphore<kMaxAtOnce> places_{kMaxAtOnce};
+  Places places_;
 };
 
 }  // namespace
