@@ -110,7 +110,7 @@ Result<AnnotateSettings> annotate_settings(const config::ServerConfig& config,
     return with_field(propagate(sources), "sources.roots");
   }
   AnnotateSettings settings{.worker = std::move(worker),
-                            .roots = {config.symbol_roots, config.symbol_debug_roots},
+                            .roots = symbol_roots(config),
                             .sources = *std::move(sources),
                             .folder = config.data_dir,
                             .max_time = query_limits(config).max_time};
@@ -329,11 +329,6 @@ Status Server::listen(const config::ServerConfig& config, const RequestWorkers& 
     return propagate(routes_of_clients);
   }
   auto people = http::Listener::start(options, std::move(*routes_of_clients));
-  auto routes_of_people = people_routes(config, std::move(profile_worker));
-  if (!routes_of_people) {
-    return propagate(routes_of_people);
-  }
-  auto people = http::Listener::start(options, std::move(*routes_of_people));
   if (!people) {
     return propagate(people, "listening for clients");
   }
@@ -364,8 +359,6 @@ Result<std::vector<http::Route>> Server::people_routes(const config::ServerConfi
   if (!annotations) {
     return propagate(annotations);
   }
-Result<std::vector<http::Route>> Server::people_routes(const config::ServerConfig& config,
-                                                       symbolizer::TableWorker profile_worker) {
   auto experiments = ingest_->directory().open_draws();
   if (!experiments) {
     return propagate(experiments, "reading the definitions of experiments");

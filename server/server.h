@@ -56,17 +56,15 @@ class Server {
 
  private:
   Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<store::SpanSink> spans,
-  Status listen(const config::ServerConfig& config, const RequestWorkers& workers);
          std::unique_ptr<symbolizer::BinaryRepository> binaries, std::unique_ptr<Authenticator> authenticator,
          std::unique_ptr<scheduler::CollectionBreaker> breaker, std::unique_ptr<scheduler::Drawer> drawer,
          const config::ServerConfig& config);
+  Status listen(const config::ServerConfig& config, const RequestWorkers& workers);
   Status start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
   Result<std::vector<http::Route>> fleet_routes(const config::ServerConfig& config);
   Result<std::vector<http::Route>> people_routes(const config::ServerConfig& config,
                                                  const RequestWorkers& workers);
   BinaryDoorOptions binary_door(const config::ServerConfig& config);
-  Result<std::vector<http::Route>> people_routes(const config::ServerConfig& config,
-                                                 symbolizer::TableWorker profile_worker);
   std::vector<ListenerHealth> listeners();
 
   const std::unique_ptr<store::Ingest> ingest_;
