@@ -101,7 +101,7 @@ void ElfFile::read_sections(uint64_t offset, uint16_t entry_bytes, uint64_t coun
   for (const Elf64_Shdr& section : headers) {
     sections_.push_back({string_at(names, section.sh_name), section.sh_type, section.sh_flags,
                          section.sh_addr, section.sh_offset, section.sh_size, section.sh_entsize,
-                         section.sh_link});
+                         section.sh_link, section.sh_addralign});
   }
 }
 

@@ -35,6 +35,7 @@ struct Section {
   uint64_t size_bytes;
   uint64_t entry_bytes;
   uint32_t link;
+  uint64_t alignment_bytes = 1;  // of its address; 0 or 1: any
 };
 
 struct Symbol {

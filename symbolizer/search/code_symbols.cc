@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
+
+#include "elf/module_layout.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -28,13 +31,38 @@ bool is_function(const elf::Symbol& symbol) {
   return symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC;
 }
 
+// Where code lies, in a relocatable file too.
+class Places {
+ public:
+  explicit Places(const elf::ElfFile& file) : file_(file), layout_(file) {}
+
+  // Nothing where a relocatable file's section has no address.
+  std::optional<uint64_t> start_of(const elf::Section& section) const {
+    return file_.type() == ET_REL
+               ? layout_.address_of(static_cast<uint64_t>(&section - file_.sections().data()))
+               : section.address;
+  }
+  // In relocatable files, symbols' addresses count from their sections' starts.
+  std::optional<uint64_t> address_of(const elf::Symbol& symbol) const {
+    if (file_.type() != ET_REL) {
+      return symbol.address;
+    }
+    const auto start = start_of(*symbol.section);
+    return start && symbol.address <= symbol.section->size_bytes ? std::optional(*start + symbol.address)
+                                                                 : std::nullopt;
+  }
+
+ private:
+  const elf::ElfFile& file_;
+  elf::ModuleLayout layout_;
+};
+
 // Where functions whose sizes are known lie, for the question what lies within one.
 class FunctionExtents {
  public:
-  void add(const elf::Symbol& symbol) {
+  void add(const elf::Symbol& symbol, uint64_t address) {
     if (is_function(symbol) && symbol.size_bytes != 0) {
-      extents_.push_back(
-          {symbol.address, symbol.address + std::min(symbol.size_bytes, UINT64_MAX - symbol.address)});
+      extents_.push_back({address, address + std::min(symbol.size_bytes, UINT64_MAX - address)});
     }
   }
 
@@ -74,16 +102,20 @@ std::vector<NamedCode> code_symbols(const elf::ElfFile& file, uint32_t section_t
   FunctionExtents functions;
   std::string_view source_file;
   bool names_code = false;
+  const Places places(file);
   file.for_each_symbol(section_type, [&](const elf::Symbol& symbol) {
     if (symbol.type == STT_FILE) {
       source_file = symbol.name;
-    } else if (is_name(symbol)) {
+      return;
+    }
+    const auto address = is_name(symbol) ? places.address_of(symbol) : std::nullopt;
+    if (address) {
       names_code = names_code || is_code(*symbol.section);
       // Global symbols come last, and belong to no file.
-      symbols.push_back({symbol.address, symbol.size_bytes, symbol.name,
+      symbols.push_back({*address, symbol.size_bytes, symbol.name,
                          symbol.binding == STB_LOCAL ? source_file : std::string_view(), symbol.binding});
       is_label.push_back(symbol.type == STT_NOTYPE);
-      functions.add(symbol);
+      functions.add(symbol, *address);
     }
   });
   // A label in a function is a place in it, such as the head of a loop in assembly, and not a function.
@@ -99,10 +131,12 @@ std::vector<NamedCode> code_symbols(const elf::ElfFile& file, uint32_t section_t
 
 std::vector<CodeSection> code_sections(const elf::ElfFile& file) {
   std::vector<CodeSection> found;
+  const Places places(file);
   for (const elf::Section& section : file.sections()) {
-    if (is_code(section)) {
-      const uint64_t size_bytes = std::min(section.size_bytes, UINT64_MAX - section.address);
-      found.push_back({section.address, section.address + size_bytes, section.name});
+    const auto start = is_code(section) ? places.start_of(section) : std::nullopt;
+    if (start) {
+      const uint64_t size_bytes = std::min(section.size_bytes, UINT64_MAX - *start);
+      found.push_back({*start, *start + size_bytes, section.name});
     }
   }
   std::ranges::sort(found, {},

@@ -12,7 +12,7 @@ namespace plimsoll::symbolizer {
 // The symbols of the section of that type (SHT_SYMTAB or SHT_DYNSYM), in its order, of all that is loaded: functions,
 // indirect functions, labels without a type, as assembly has them (but not within functions whose sizes are known),
 // and data, where a function without a size ends at the latest. Borrows the file's bytes. Nothing where none lies in
-// code, or the section is missing or damaged.
+// code, or the section is missing or damaged. Addresses in relocatable files are those of a loaded module (elf/module_layout.h).
 std::vector<NamedCode> code_symbols(const elf::ElfFile& file, uint32_t section_type);
 
 // Where its code lies: by address, without overlaps. Borrows the file's bytes.
