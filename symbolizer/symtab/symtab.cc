@@ -245,6 +245,18 @@ std::optional<uint64_t> Symtab::address_of(uint64_t file_offset) const {
   return std::nullopt;
 }
 
+SymtabReaders Symtab::readers() const {
+  uint64_t parts_end = 0;
+  for (const BlobHeader& blob : header_.blobs) {
+    parts_end = std::max(parts_end, blob.offset + blob.bytes);
+  }
+  ByteReader reader(file_);
+  reader.seek(parts_end);
+  const auto magic = reader.read<std::array<char, 8>>();
+  const auto readers = reader.read<SymtabReaders>();
+  return reader.ok() && magic == kReadersMagic ? readers : SymtabReaders{};
+}
+
 std::string_view Symtab::producer(uint32_t unit) const {
   return unit < column(Column::kUnitProducer).size() ? string(column(Column::kUnitProducer)[unit])
                                                      : std::string_view();

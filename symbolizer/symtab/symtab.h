@@ -56,6 +56,9 @@ class Symtab {
   // Reads all of it: the checksum.
   Status verify() const;
 
+  // Which units another reader has read; zeros: none.
+  SymtabReaders readers() const;
+
   std::string_view producer(uint32_t unit) const;
   uint32_t language(uint32_t unit) const;
   SymtabQuality quality() const { return static_cast<SymtabQuality>(header_.quality); }

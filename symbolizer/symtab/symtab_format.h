@@ -64,6 +64,16 @@ struct SymtabSegment {
   uint64_t bytes = 0;
 };
 
+// How many units another reader than ours has read, and why (docs/symbolizing.md). Behind the last part of a table, and only
+// where there are any: what reads tables without it stops before it.
+struct SymtabReaders {
+  uint64_t damaged = 0;      // ours found damage in the unit
+  uint64_t relocatable = 0;  // the file is not linked
+  uint64_t asked = 0;        // it was asked to read all
+  bool operator==(const SymtabReaders&) const = default;
+};
+inline constexpr std::array<char, 8> kReadersMagic{'P', 'L', 'R', 'E', 'A', 'D', 'E', 'R'};
+
 struct ColumnHeader {
   uint64_t offset;  // of its table
   uint64_t rows;

@@ -199,6 +199,10 @@ std::string SymtabWriter::finish(const SymtabIdentity& identity, SymtabQuality q
     header.blobs[i] = {file.size(), blobs[i].size()};
     file += blobs[i];
   }
+  if (readers_ != SymtabReaders{}) {
+    file += as_text(std::as_bytes(std::span(kReadersMagic)));
+    file += as_text(std::as_bytes(std::span(&readers_, 1)));
+  }
   std::memcpy(file.data(), &header, sizeof header);
   seal_symtab(file);
   return file;

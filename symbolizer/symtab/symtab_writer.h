@@ -70,6 +70,8 @@ class SymtabWriter {
 
   void segment(const SymtabSegment& segment) { segments_.push_back(segment); }
 
+  void readers(const SymtabReaders& readers) { readers_ = readers; }
+
   std::string finish(const SymtabIdentity& identity, SymtabQuality quality) &&;
 
  private:
@@ -118,6 +120,7 @@ class SymtabWriter {
   std::vector<Scope> scopes_;
   std::vector<Row> rows_;
   std::vector<SymtabSegment> segments_;
+  SymtabReaders readers_;
 };
 
 // Sets size and checksums in the header of a table to what its bytes are. finish() has done that; tests damage tables on purpose.
