@@ -10,11 +10,6 @@ namespace {
 // Compilers nest namespaces, classes and functions some dozens deep at most; a damaged file may nest them in a circle.
 constexpr int kMaxScopeDepth = 100;
 
-struct NamedEntry {
-  std::string_view name;
-  uint64_t refers_to = 0;  // the declaration, or the abstract function; 0: nothing in this unit
-};
-
 NamedEntry read_entry(uint64_t entry, const Unit& unit) {
   ByteReader reader(unit.sections->info.first(unit.header->end));
   reader.seek(entry);
@@ -36,6 +31,9 @@ NamedEntry read_entry(uint64_t entry, const Unit& unit) {
 }
 
 }  // namespace
+
+Declarations::Declarations(const Unit& unit)
+    : read_entry_([&unit](uint64_t entry) { return read_entry(entry, unit); }) {}
 
 bool Declarations::is_scope(uint16_t tag) {
   switch (tag) {
@@ -62,14 +60,14 @@ void Declarations::add_function(uint64_t entry, uint32_t within, bool has_linkag
 }
 
 std::string_view Declarations::resolve_function(uint64_t entry, uint32_t& within) const {
-  NamedEntry named = read_entry(entry, unit_);
+  NamedEntry named = read_entry_(entry);
   for (int followed = 0; followed < kMaxReferences && named.refers_to != 0; ++followed) {
     const auto declared = std::ranges::lower_bound(functions_, named.refers_to, {}, &Function::entry);
     if (declared == functions_.end() || declared->entry != named.refers_to) {
       break;
     }
     within = declared->within;
-    const NamedEntry next = read_entry(declared->entry, unit_);
+    const NamedEntry next = read_entry_(declared->entry);
     named = {named.name.empty() ? next.name : named.name, next.refers_to};
   }
   return named.name;
@@ -84,7 +82,7 @@ uint32_t Declarations::name_scope(uint32_t number, int depth) {
     scopes_[number].is_named = true;
     uint32_t within = scope.within;
     const std::string_view name = scope.tag == DW_TAG_subprogram ? resolve_function(scope.entry, within)
-                                                                 : read_entry(scope.entry, unit_).name;
+                                                                 : read_entry_(scope.entry).name;
     const uint32_t parent = name_scope(within, depth + 1);
     names_.scopes.push_back({name, parent, scope.tag});
     scopes_[number].named_as = static_cast<uint32_t>(names_.scopes.size() - 1);

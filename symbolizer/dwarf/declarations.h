@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "symbolizer/dwarf/attributes.h"
@@ -30,10 +32,20 @@ struct UnitNames {
   std::vector<ScopedFunction> functions;
 };
 
+// What an entry says of its own name.
+struct NamedEntry {
+  std::string_view name;
+  uint64_t refers_to = 0;  // the declaration, or the abstract function; 0: nothing in this unit
+};
+using ReadNamedEntry = std::function<NamedEntry(uint64_t entry)>;
+
 // Filled in one pass over a unit. Names are read at the end, a second time, for the few functions that need them. One thread.
 class Declarations {
  public:
-  explicit Declarations(const Unit& unit) : unit_(unit) {}
+  // Borrows the unit.
+  explicit Declarations(const Unit& unit);
+  // For a unit that another reader reads.
+  explicit Declarations(ReadNamedEntry read_entry) : read_entry_(std::move(read_entry)) {}
 
   // Whether names stand in entries with that tag.
   static bool is_scope(uint16_t tag);
@@ -63,7 +75,7 @@ class Declarations {
   // The function's own name, from its declaration where it has one, and what that stands in.
   std::string_view resolve_function(uint64_t entry, uint32_t& within) const;
 
-  const Unit& unit_;
+  ReadNamedEntry read_entry_;
   std::vector<Scope> scopes_;
   std::vector<Function> functions_;
   UnitNames names_;

@@ -279,7 +279,19 @@ Status LineTable::read_new_names(ByteReader& reader, const Unit& unit) {
   return reader.ok() ? Status() : fail(ErrorCode::kCorrupt, "its table of names is cut off");
 }
 
+LineTable LineTable::of(std::vector<LineRow> rows, std::vector<LineSequence> sequences,
+                        std::vector<std::string> paths) {
+  LineTable table;
+  table.rows_ = std::move(rows);
+  table.sequences_ = std::move(sequences);
+  table.paths_ = std::move(paths);
+  return table;
+}
+
 std::string LineTable::path_of(uint64_t number) const {
+  if (number < paths_.size()) {
+    return paths_[number];
+  }
   if (number >= files_.size() || (version_ < 5 && number == 0)) {
     return {};
   }

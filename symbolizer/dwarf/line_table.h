@@ -1,6 +1,7 @@
 // .debug_line of one unit: which line of which file each address is of (DWARF 2 to 5, 6.2).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,13 +39,17 @@ class LineTable {
   static Result<LineTable> read(uint64_t offset, const Unit& unit, std::string_view directory,
                                 uint64_t& budget);
 
+  // Of what another reader has read; the paths by the numbers of the files, as path_of() gives them.
+  static LineTable of(std::vector<LineRow> rows, std::vector<LineSequence> sequences,
+                      std::vector<std::string> paths);
+
   const std::vector<LineRow>& rows() const { return rows_; }
   const std::vector<LineSequence>& sequences() const { return sequences_; }  // in the section's order
 
   // Directory and name put together as they stand, relative to the compiler's directory where that is known; empty for a number
   // that the table does not have.
   std::string path_of(uint64_t number) const;
-  size_t files() const { return files_.size(); }
+  size_t files() const { return std::max(files_.size(), paths_.size()); }
 
  private:
   struct File {
@@ -61,6 +66,7 @@ class LineTable {
   uint16_t version_ = 0;
   std::vector<std::string_view> directories_;
   std::vector<File> files_;
+  std::vector<std::string> paths_;  // of another reader; then there are no files_
   std::vector<LineRow> rows_;
   std::vector<LineSequence> sequences_;
 };

@@ -60,12 +60,13 @@ MergedCode::File& MergedCode::file(uint32_t number) {
   return files_[number];
 }
 
-uint32_t MergedCode::function_of(const CodeScope& scope, const Origin& origin) {
+uint32_t MergedCode::function_of(const CodeScope& scope, const FunctionName* said, const Origin& origin) {
   const auto [known, is_new] =
       file(scope.is_in_supplement ? kSupplementFile : origin.file)
           .functions.try_emplace(scope.entry, static_cast<uint32_t>(functions_.size()));
   if (is_new) {
-    const FunctionName found = function_name_at(scope.entry, scope.is_in_supplement, origin.find_unit);
+    const FunctionName found =
+        said != nullptr ? *said : function_name_at(scope.entry, scope.is_in_supplement, origin.find_unit);
     const bool is_linked = !found.linkage_name.empty();
     functions_.push_back({.name = is_linked ? found.linkage_name : found.name,
                           .start_line = found.line,
@@ -106,12 +107,15 @@ std::string MergedCode::qualified_name(const MergedFunction& function) const {
 
 void MergedCode::add_scopes(const UnitRows& code, const std::vector<uint32_t>& paths, const Origin& origin) {
   const auto first = static_cast<uint32_t>(scopes_.size());
-  for (const CodeScope& scope : code.scopes) {
+  for (size_t i = 0; i < code.scopes.size(); ++i) {
+    const CodeScope& scope = code.scopes[i];
+    const FunctionName* const said = i < code.scope_names.size() ? &code.scope_names[i] : nullptr;
     const bool is_inlined = scope.parent != kNoScope;
     const uint32_t location = is_inlined ? writer_.location({path_of(scope.call_file, paths), scope.call_line,
                                                              scope.call_column, scope.call_discriminator})
                                          : 0;
-    scopes_.push_back({is_inlined ? first + scope.parent : kNoNumber, function_of(scope, origin), location});
+    scopes_.push_back(
+        {is_inlined ? first + scope.parent : kNoNumber, function_of(scope, said, origin), location});
   }
 }
 

@@ -79,7 +79,8 @@ class MergedCode {
   const std::vector<Stretch>& stretches() const { return stretches_; }
 
  private:
-  uint32_t function_of(const CodeScope& scope, const Origin& origin);
+  // `said`: what the unit's reader has said of it; null: to be read.
+  uint32_t function_of(const CodeScope& scope, const FunctionName* said, const Origin& origin);
   void add_scopes(const UnitRows& code, const std::vector<uint32_t>& paths, const Origin& origin);
   void add_rows(const UnitRows& code, const std::vector<uint32_t>& paths, uint32_t first_scope);
 

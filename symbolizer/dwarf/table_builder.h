@@ -6,6 +6,7 @@
 
 #include "base/byte_reader.h"
 #include "elf/elf_file.h"
+#include "symbolizer/dwarf/second_reader.h"
 #include "symbolizer/dwarf/split_units.h"
 #include "symbolizer/dwarf/symbol_cursor.h"
 #include "symbolizer/symtab/symtab_writer.h"
@@ -26,6 +27,9 @@ struct TableInputs {
   SymtabIdentity identity;
   // What the table may claim at most: less where a file is not at hand that the DWARF needs.
   SymtabQuality max_quality = SymtabQuality::kFull;
+  ReaderChoice reader = ReaderChoice::kBoth;
+  OpenSecondReader open_second =
+      {};                // of `debug` and `supplement`; called once at most; empty: there is none
   unsigned threads = 1;  // that read units; the bytes are the same with any number
 };
 

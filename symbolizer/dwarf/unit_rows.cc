@@ -15,6 +15,7 @@ void read_lines(const UnitSet::Member& linked, CodeBudget& budget, UnitRows& res
     result.lines = std::move(*lines);
   } else {
     result.problems.push_back(lines.error().text());
+    result.is_damaged = true;
   }
 }
 
@@ -29,6 +30,7 @@ UnitRows read_unit_rows(const UnitSet::Member& linked, const UnitSet::Member& de
   UnitCode code = read_unit_code(described.unit, budget);
   if (!code.damage.empty()) {
     result.problems.push_back(std::move(code.damage));
+    result.is_damaged = true;
   }
   result.scopes = std::move(code.scopes);
   result.names = std::move(code.names);

@@ -14,9 +14,12 @@ namespace plimsoll::symbolizer {
 struct UnitRows {
   std::optional<LineTable> lines;  // that rows and scopes have their lines and files from
   std::vector<CodeScope> scopes;
+  // By scope, where another reader has read the unit: its entries are not to be read again. Else empty.
+  std::vector<FunctionName> scope_names;
   std::vector<CodeRow> rows;
   UnitNames names;
   std::vector<std::string> problems;  // what could not be read, in words
+  bool is_damaged = false;            // so that another reader may find more in it
 };
 
 // Units without code of their own (partial ones, and those of types) have names only, though they may refer to the line table of

@@ -26,6 +26,7 @@ std::unique_ptr<UnitSet> UnitSet::read(const DwarfSections& sections, const Dwar
     const auto abbreviations = set->abbreviations_.at(header.abbreviations);
     if (!abbreviations) {
       damage = damage.empty() ? abbreviations.error().message : damage;
+      set->left_out_.push_back(header.entries_begin);
       continue;
     }
     Unit unit{.header = &header,
@@ -42,6 +43,7 @@ std::unique_ptr<UnitSet> UnitSet::read(const DwarfSections& sections, const Dwar
     auto attributes = read_unit_attributes(unit, budget);
     if (!attributes) {
       damage = damage.empty() ? attributes.error().message : damage;
+      set->left_out_.push_back(header.entries_begin);
       continue;
     }
     if (skeleton != nullptr) {

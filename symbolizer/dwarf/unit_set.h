@@ -30,6 +30,8 @@ class UnitSet {
                                        const SkeletonOf* skeleton, CodeBudget& budget, std::string& damage);
 
   const std::vector<Member>& members() const { return members_; }
+  // Where the own entries of the units begin that were left out, by offset.
+  const std::vector<uint64_t>& left_out() const { return left_out_; }
   // The unit whose entries the offset lies among; null: none.
   const Unit* find(uint64_t offset) const;
 
@@ -38,6 +40,7 @@ class UnitSet {
 
   AbbreviationTables abbreviations_;
   std::vector<Member> members_;  // by offset
+  std::vector<uint64_t> left_out_;
 };
 
 }  // namespace plimsoll::symbolizer
