@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/byte_reader.h"
 
 namespace plimsoll::symbolizer {
@@ -19,6 +21,7 @@ wire::TableRequest request_for(const TableQuery& query, const ProcessLimits& lim
   request.set_package(query.named.package);
   request.set_without_dwarf(query.without_dwarf);
   request.set_threads(query.threads);
+  request.set_reader(static_cast<uint32_t>(query.reader));
   request.set_parent_pid(::getpid());
   request.set_memory_bytes(limits.memory_bytes);
   request.set_table_bytes(limits.table_bytes);
@@ -34,7 +37,9 @@ TableQuery query_of(const wire::TableRequest& request) {
                     {request.debug_folders().begin(), request.debug_folders().end()}},
           .named = {request.binary(), request.debug(), request.supplement(), request.package()},
           .without_dwarf = request.without_dwarf(),
-          .threads = request.threads()};
+          .threads = request.threads(),
+          .reader = static_cast<ReaderChoice>(
+              std::min<uint32_t>(request.reader(), static_cast<uint32_t>(ReaderChoice::kSecondAlone)))};
 }
 
 std::string framed(const wire::TableEvent& event) {

@@ -14,6 +14,7 @@
 #include "elf/build_id.h"
 #include "symbolizer/dwarf/table_builder.h"
 #include "symbolizer/go/go_symbols.h"
+#include "symbolizer/libdw/libdw_reader.h"
 #include "symbolizer/search/code_symbols.h"
 #include "symbolizer/search/debug_links.h"
 
@@ -351,6 +352,8 @@ class TableSearch {
       inputs.debug = dwarf->map.bytes();
       inputs.supplement = supplement_ ? supplement_->map.bytes() : Bytes();
       inputs.package = package_ ? package_->map.bytes() : Bytes();
+      inputs.reader = query_.reader;
+      inputs.open_second = [&inputs] { return open_libdw(inputs.debug, inputs.supplement); };
       inputs.find_split = [this, dwarf](const SplitName& split) { return find_split(split, *dwarf); };
     }
     // A stripped Go program exports at most what C calls of it.

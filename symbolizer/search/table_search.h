@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "proto/profile.pb.h"
+#include "symbolizer/dwarf/second_reader.h"
 #include "symbolizer/search/file_search.h"
 #include "symbolizer/symtab/symtab_format.h"
 
@@ -31,6 +32,7 @@ struct TableQuery {
   NamedFiles named = {};
   bool without_dwarf = false;  // symbols alone
   unsigned threads = 1;        // that parse
+  ReaderChoice reader = ReaderChoice::kBoth;
 };
 
 struct FoundTable {
