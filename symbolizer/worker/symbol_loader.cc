@@ -64,8 +64,15 @@ std::optional<MadeTable> SymbolLoader::make(const WantedBinary& wanted) {
     return std::move(*made);
   }
   std::string reasons = made.error().text();
-  query.without_dwarf = true;
-  made = process_.make(query, options);
+  // Whatever another reader than ours came to: what ours reads alone is better than no DWARF.
+  if (made.error().code == ErrorCode::kCorrupt || made.error().code == ErrorCode::kTooLarge) {
+    query.reader = ReaderChoice::kOursAlone;
+    made = process_.make(query, options);
+  }
+  if (!made) {
+    query.without_dwarf = true;
+    made = process_.make(query, options);
+  }
   if (!made && options_.stop.stop_requested()) {
     return std::nullopt;
   }
