@@ -5,6 +5,7 @@
 
 #include "cli/symbolize.h"
 #include "cli/symtab.h"
+#include "cli/symtab_compare.h"
 
 namespace CLI {
 class App;
@@ -17,7 +18,8 @@ struct SymbolOptions {
   SymbolizeOptions symbolize;
   SymtabBuildOptions build;
   SymtabDumpOptions dump;
-  std::string verify;      // table
+  std::string verify;  // table; empty: comparison
+  ReaderComparisonOptions comparison;
   bool as_zygote = false;  // symtab worker
 };
 

@@ -54,7 +54,8 @@ Result<symbolizer::MadeTable> make_table(const TableSource& source) {
   const symbolizer::TableQuery query{.roots = {{"/"}, source.debug_folders},
                                      .named = {absolute(files.binary), absolute(files.debug),
                                                absolute(files.supplement), absolute(files.package)},
-                                     .threads = source.threads == 0 ? cpus : source.threads};
+                                     .threads = source.threads == 0 ? cpus : source.threads,
+                                     .reader = source.reader};
   std::error_code error;
   symbolizer::MakeOptions options{.folder = std::filesystem::temp_directory_path(error).string(),
                                   .progress = progress_of(files.binary)};

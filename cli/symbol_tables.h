@@ -24,6 +24,7 @@ struct TableSource {
   std::vector<std::string> debug_folders = {"/usr/lib/debug"};
   uint64_t memory_mib = 0;  // 0: the default limit
   unsigned threads = 0;     // 0: one for each CPU, up to 8
+  symbolizer::ReaderChoice reader = symbolizer::ReaderChoice::kBoth;
 };
 
 // Tells on a terminal how it goes on.

@@ -52,10 +52,23 @@ std::vector<Count> counts_of(const SymtabHeader& header) {
           {"string_bytes", header.blobs[static_cast<size_t>(Blob::kStrings)].bytes}};
 }
 
+// Of the units that libdw has read, why; without those of which there are none.
+std::vector<Count> libdw_counts_of(const Symtab& table) {
+  const symbolizer::SymtabReaders readers = table.readers();
+  std::vector<Count> counts{{"libdw_units_damaged", readers.damaged},
+                            {"libdw_units_relocatable", readers.relocatable},
+                            {"libdw_units_asked", readers.asked}};
+  std::erase_if(counts, [](const Count& count) { return count.number == 0; });
+  return counts;
+}
+
 void append_header(const Symtab& table, std::string& out) {
   out += fmt::format("{}: {}\nquality: {}\n", identity_kind_of(table), to_hex(table.identity()),
                      quality_of(table));
   for (const Count& count : counts_of(table.header())) {
+    out += fmt::format("{}: {}\n", count.name, count.number);
+  }
+  for (const Count& count : libdw_counts_of(table)) {
     out += fmt::format("{}: {}\n", count.name, count.number);
   }
   out += fmt::format("code: {:#x} to {:#x}\n", table.header().base_address, table.header().end_address);
@@ -67,6 +80,9 @@ void append_header_json(const Symtab& table, std::string& out) {
       to_hex(table.identity()), identity_kind_of(table), quality_of(table), table.header().base_address,
       table.header().end_address);
   for (const Count& count : counts_of(table.header())) {
+    out += fmt::format(R"(, "{}": {})", count.name, count.number);
+  }
+  for (const Count& count : libdw_counts_of(table)) {
     out += fmt::format(R"(, "{}": {})", count.name, count.number);
   }
   out += "}\n";
@@ -128,6 +144,9 @@ Status run_symtab_build(const SymtabBuildOptions& options) {
              identity_kind_of(table), to_hex(table.identity()), quality_of(table), table.header().rows,
              rows_of(table.header(), Column::kFunctionName), table.header().file_bytes,
              made->peak_memory_bytes >> 20U);
+  for (const Count& count : libdw_counts_of(table)) {
+    fmt::print("{}: {}\n", count.name, count.number);
+  }
   return {};
 }
 
