@@ -4,9 +4,10 @@
 
 namespace plimsoll::testing {
 
-Result<BinaryTable> BinaryTable::build(const BinaryFiles& files) {
+Result<BinaryTable> BinaryTable::build(const BinaryFiles& files, symbolizer::ReaderChoice reader) {
   const symbolizer::TableQuery query{.roots = {{"/"}, {}},
-                                     .named = {files.binary, files.debug, files.supplement, files.package}};
+                                     .named = {files.binary, files.debug, files.supplement, files.package},
+                                     .reader = reader};
   auto found = symbolizer::find_table(query, [](uint64_t) {});
   if (!found) {
     return propagate(found);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "symbolizer/dwarf/second_reader.h"
 #include "symbolizer/symtab/symtab.h"
 #include "tests/symbols/chain.h"
 
@@ -22,9 +23,11 @@ struct BinaryFiles {
 class BinaryTable {
  public:
   // Files that are not named are looked for, but not in folders of debug files. An error too where there are no symbols.
-  static Result<BinaryTable> build(const BinaryFiles& files);
+  static Result<BinaryTable> build(const BinaryFiles& files,
+                                   symbolizer::ReaderChoice reader = symbolizer::ReaderChoice::kBoth);
 
   Chain chain_at(uint64_t address) const;
+  symbolizer::SymtabReaders readers() const { return table_.readers(); }
   // The file.
   std::string_view bytes() const { return *bytes_; }
   // What of its DWARF could not be found or read, in words; empty where nothing is missing.

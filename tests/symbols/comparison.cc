@@ -131,6 +131,21 @@ Result<std::vector<uint64_t>> random_addresses(const std::string& binary, size_t
   return addresses;
 }
 
+Result<Agreement> compare_with_libdw(const BinaryFiles& files, size_t addresses, uint64_t seed) {
+  const auto ours = BinaryTable::build(files, symbolizer::ReaderChoice::kOursAlone);
+  const auto theirs =
+      ours ? BinaryTable::build(files, symbolizer::ReaderChoice::kSecondAlone) : propagate(ours);
+  const auto asked = theirs ? random_addresses(files.binary, addresses, seed) : propagate(theirs);
+  if (!asked) {
+    return propagate(asked);
+  }
+  Agreement agreement(theirs->problems());
+  for (const uint64_t address : *asked) {
+    agreement.add(address, ours->chain_at(address), theirs->chain_at(address));
+  }
+  return agreement;
+}
+
 Result<Agreement> compare_with_llvm(const AskedFiles& files, size_t addresses, uint64_t seed) {
   const auto table = BinaryTable::build(files.ours);
   const auto asked = table ? random_addresses(files.ours.binary, addresses, seed) : propagate(table);

@@ -63,6 +63,9 @@ struct AskedFiles {
   std::string theirs = {};
 };
 
+// Our own reader with libdw, each alone.
+Result<Agreement> compare_with_libdw(const BinaryFiles& files, size_t addresses, uint64_t seed);
+
 Result<Agreement> compare_with_llvm(const AskedFiles& files, size_t addresses, uint64_t seed);
 
 }  // namespace plimsoll::testing

@@ -52,6 +52,24 @@ std::string small_table() {
   return std::move(writer).finish(kIdentity, SymtabQuality::kFull);
 }
 
+TEST(Symtab, TellsHowManyUnitsAnotherReaderHasRead) {
+  const SymtabReaders readers{.damaged = 2, .relocatable = 0, .asked = 7};
+  SymtabWriter writer;
+  writer.segment({.file_offset = 0x400, .address = 0x1000, .bytes = 0x40});
+  writer.readers(readers);
+  std::string bytes = std::move(writer).finish(kIdentity, SymtabQuality::kFull);
+  EXPECT_EQ(Symtab::open(as_bytes(bytes))->readers(), readers);
+  EXPECT_TRUE(Symtab::open(as_bytes(bytes))->verify());
+  bytes.pop_back();
+  seal_symtab(bytes);
+  EXPECT_EQ(Symtab::open(as_bytes(bytes))->readers(), SymtabReaders()) << "cut off";
+}
+
+TEST(Symtab, TellsOfNoOtherReaderWhereThereWasNone) {
+  const std::string bytes = small_table();
+  EXPECT_EQ(Symtab::open(as_bytes(bytes))->readers(), SymtabReaders());
+}
+
 TEST(Symtab, TellsTheFramesOfAnAddress) {
   const std::string bytes = small_table();
   const auto table = Symtab::open(as_bytes(bytes));
