@@ -97,16 +97,16 @@ soak_stacks() {
   note "$what passed: $(grep 'random stacks,' "$log")"
 }
 
-# In a release build: there the process that parses has all its limits.
+# soak_tables TEST, in a release build: there the process that parses has all its limits.
 soak_tables() {
-  local log=$LOG_DIR/soak-tables.log seed
+  local log=$LOG_DIR/soak-tables-$1.log seed
   seed=$(date +%s)
   if ! PLIMSOLL_TEST_FUZZ_TABLES=10000 PLIMSOLL_TEST_FUZZ_SEED=$seed \
-    build/bin/fuzz_dwarf_test --gtest_filter='*' >"$log" 2>&1; then
-    note "symbol tables of damaged files failed with PLIMSOLL_TEST_FUZZ_SEED=$seed"
-    die "symbol tables of damaged files failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
+    "build/bin/$1" --gtest_filter='*' >"$log" 2>&1; then
+    note "$1: symbol tables of damaged files failed with PLIMSOLL_TEST_FUZZ_SEED=$seed"
+    die "$1: symbol tables of damaged files failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
   fi
-  note "symbol tables of 10000 damaged files passed with seed $seed"
+  note "$1: symbol tables of 10000 damaged files passed with seed $seed"
   if ! PLIMSOLL_TEST_FUZZ_TABLES=5000 PLIMSOLL_TEST_FUZZ_SEED=$seed \
     build/bin/fuzz_annotate_test --gtest_filter='*' >"$log" 2>&1; then
     note "annotated code of damaged files failed with PLIMSOLL_TEST_FUZZ_SEED=$seed"
@@ -211,9 +211,10 @@ soak_all_stacks() {
 }
 
 soak_all_tables() {
-  step "build fuzz_dwarf_test" cmake --build build --target fuzz_dwarf_test
+  step "build fuzz_dwarf_test" cmake --build build --target fuzz_dwarf_test fuzz_libdw_test
+  soak_tables fuzz_dwarf_test
+  soak_tables fuzz_libdw_test
   step "build fuzz_annotate_test" cmake --build build --target fuzz_annotate_test
-  soak_tables
 }
 
 soak_all_store() {
@@ -276,12 +277,23 @@ debug_file_of() {
   printf '%s/usr/lib/debug/.build-id/%s/%s.debug' "$1" "${build_id:0:2}" "${build_id:2}"
 }
 
+# Lines of Debian's kernel modules; says why where none is unpacked.
+soak_kernel_modules() {
+  local log=$LOG_DIR/soak-kernel-modules.log
+  if ! PLIMSOLL_TEST_SYMBOL_ADDRESSES=100000 PLIMSOLL_TEST_SYMBOL_SEED=$1 build/bin/kernel_modules_test >"$log" 2>&1; then
+    note "kernel_modules_test failed with PLIMSOLL_TEST_SYMBOL_SEED=$1"
+    die "kernel_modules_test failed with PLIMSOLL_TEST_SYMBOL_SEED=$1: $(reason_in "$log") (log: $log)"
+  fi
+  note "kernel_modules_test passed: $(grep -E 'no kernel module|lines are equal' "$log" | tail -1)"
+}
+
 soak_all_symbols() {
   local packages=$PWD/build/bench-packages seed debug
   seed=$(date +%s)
   step "unpack packages" scripts/install.sh --bench-packages
-  step "build symbols_llvm_test" cmake --build build --target symbols_llvm_test compare_symbols
+  step "build symbols_llvm_test" cmake --build build --target symbols_llvm_test compare_symbols kernel_modules_test
   soak_symbol_variants "$seed"
+  soak_kernel_modules "$seed"
   soak_symbols "$seed" libstdcxx "$packages"/usr/lib/x86_64-linux-gnu/debug/libstdc++.so.6
   debug=$(debug_file_of "$packages" "$packages/usr/bin/ceph-osd")
   soak_symbols "$seed" ceph-osd --debug "$debug" --ask "$debug" "$packages/usr/bin/ceph-osd"

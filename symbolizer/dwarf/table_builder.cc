@@ -168,8 +168,8 @@ void TableBuilder::start_reading(const UnitSet::Member& member) {
   const SplitUnits::Found described = described_by(member);
   const auto read = [this, &member, described] {
     CodeBudget budget = kBudgetOfUnit;
-    UnitRows code = read_unit_rows(
-        member, *described.unit, [this](uint64_t from) { return is_code(from); }, budget);
+    UnitRows code =
+        read_unit_rows(member, *described.unit, [this](uint64_t from) { return is_code(from); }, budget);
     return Read{std::move(code), kBudgetOfUnit - budget};
   };
   const auto policy = inputs_.threads > 1 ? std::launch::async : std::launch::deferred;
@@ -201,8 +201,7 @@ void TableBuilder::take_over(uint64_t entry, UnitRows& code) {
     return;
   }
   CodeBudget budget = kBudgetOfUnit;
-  UnitRows found = reader->read(
-      *unit, [this](uint64_t from) { return is_code(from); }, budget);
+  UnitRows found = reader->read(*unit, [this](uint64_t from) { return is_code(from); }, budget);
   if (budget_.take(kBudgetOfUnit - budget) && described_bytes(found) > described_bytes(code)) {
     found.problems.insert(found.problems.begin(), code.problems.begin(), code.problems.end());
     code = std::move(found);
@@ -227,8 +226,7 @@ void TableBuilder::read_all_with_second(uint64_t& units) {
   }
   for (const SecondReader::Unit& unit : reader->units()) {
     CodeBudget budget = kBudgetOfUnit;
-    UnitRows code = reader->read(
-        unit, [this](uint64_t from) { return is_code(from); }, budget);
+    UnitRows code = reader->read(unit, [this](uint64_t from) { return is_code(from); }, budget);
     if (!budget_.take(kBudgetOfUnit - budget)) {
       add_problem("it describes more code than can be: the rest is left out");
       break;
