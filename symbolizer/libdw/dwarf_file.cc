@@ -4,16 +4,21 @@
 #include <gelf.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <new>
 #include <span>
+
+#include "symbolizer/dwarf/sections.h"
 
 namespace plimsoll::symbolizer {
 namespace {
 
 constexpr uint64_t kMaxRelocatableBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxLibdwDecompressedBytes = uint64_t{4} << 30;
 
 // As operator new does: the process that parses ends with a status that says so.
 [[noreturn]] void end_out_of_memory() {
@@ -27,7 +32,7 @@ std::unexpected<Error> libdw_error(std::string_view what) {
   return fail(ErrorCode::kCorrupt, "libdw: {}: {}", what, ::dwarf_errmsg(-1));
 }
 
-// libelf takes bytes that it could write to. It copies the headers before it changes them, and we write nothing.
+// libelf takes bytes that it could write to. It does so where it decompresses or relocates: neither is left to it in borrowed bytes.
 Elf* elf_of(Bytes image) {
   return ::elf_memory(const_cast<char*>(reinterpret_cast<const char*>(image.data())), image.size());
 }
@@ -41,15 +46,13 @@ Result<std::unique_ptr<Dwarf, EndDwarf>> begin_dwarf(Elf* elf) {
   return dwarf;
 }
 
-template <typename T>
-void append_object(const T& object, std::string& bytes) {
-  bytes += as_text(std::as_bytes(std::span(&object, 1)));
-}
+struct NamedBytes {
+  std::string_view name;
+  Bytes bytes;
+};
 
-// The smallest file that libdw takes for DWARF. Without a supplementary file it would look for one where the DWARF says, and open it.
-std::string file_without_entries() {
-  constexpr uint64_t kInfoBytes = 8;
-  const std::string names("\0.debug_info\0.shstrtab\0", 23);
+// A file that has these sections, and nothing else.
+std::string file_of(std::span<const NamedBytes> sections) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -60,30 +63,77 @@ std::string file_without_entries() {
   header.e_version = EV_CURRENT;
   header.e_ehsize = sizeof(Elf64_Ehdr);
   header.e_shentsize = sizeof(Elf64_Shdr);
-  header.e_shnum = 3;
-  header.e_shstrndx = 2;
-  header.e_shoff = sizeof(Elf64_Ehdr) + kInfoBytes + 24;  // the names, padded
-  Elf64_Shdr info{};
-  info.sh_name = 1;
-  info.sh_type = SHT_PROGBITS;
-  info.sh_offset = sizeof(Elf64_Ehdr);
-  info.sh_size = kInfoBytes;
-  info.sh_addralign = 1;
-  Elf64_Shdr strings{};
-  strings.sh_name = 13;
-  strings.sh_type = SHT_STRTAB;
-  strings.sh_offset = sizeof(Elf64_Ehdr) + kInfoBytes;
-  strings.sh_size = names.size();
-  strings.sh_addralign = 1;
-  std::string file;
-  append_object(header, file);
-  file.append(kInfoBytes, '\0');
-  file += names;
-  file.resize(header.e_shoff, '\0');
-  append_object(Elf64_Shdr{}, file);
-  append_object(info, file);
-  append_object(strings, file);
+  header.e_shnum = static_cast<uint16_t>(sections.size() + 2);
+  header.e_shstrndx = static_cast<uint16_t>(sections.size() + 1);
+  std::string file(sizeof header, '\0');
+  std::string names(1, '\0');
+  std::vector<Elf64_Shdr> headers(1);
+  const auto add = [&](std::string_view name, uint32_t type, std::string_view content) {
+    Elf64_Shdr section{};
+    section.sh_name = static_cast<uint32_t>(names.size());
+    section.sh_type = type;
+    section.sh_offset = file.size();
+    section.sh_size = content.size();
+    section.sh_addralign = 1;
+    headers.push_back(section);
+    file += content;
+    names.append(name).push_back('\0');
+  };
+  for (const NamedBytes& section : sections) {
+    add(section.name, SHT_PROGBITS, as_text(section.bytes));
+  }
+  std::string all_names = names;
+  all_names.append(".shstrtab").push_back('\0');
+  add(".shstrtab", SHT_STRTAB, all_names);
+  file.resize((file.size() + 7) / 8 * 8, '\0');
+  header.e_shoff = file.size();
+  std::memcpy(file.data(), &header, sizeof header);
+  for (const Elf64_Shdr& section : headers) {
+    file += as_text(std::as_bytes(std::span(&section, 1)));
+  }
   return file;
+}
+
+// The smallest that libdw takes for DWARF. Without a supplementary file it would look for one where the DWARF says, and open it.
+std::string file_without_entries() {
+  constexpr std::string_view kNothing("\0\0\0\0\0\0\0\0", 8);
+  return file_of(std::array{NamedBytes{".debug_info", as_bytes(kNothing)}});
+}
+
+bool is_compressed(const elf::Section& section) {
+  return section.name.starts_with(".zdebug_") ||
+         (section.name.starts_with(".debug_") && (section.flags & SHF_COMPRESSED) != 0);
+}
+
+// What libdw needs of it, decompressed; empty where nothing is compressed. libelf would decompress too, but then writes to the headers
+// of the file in memory, which may not be written to; and it knows fewer algorithms.
+Result<std::string> decompressed_file(Bytes image, DwarfImage::Kind kind) {
+  const auto file = elf::ElfFile::parse(image);
+  if (!file) {
+    return propagate(file);
+  }
+  if (std::ranges::none_of(file->sections(), is_compressed)) {
+    return std::string();
+  }
+  const auto opened = DwarfImage::open(image, kind, kMaxLibdwDecompressedBytes);
+  if (!opened) {
+    return propagate(opened);
+  }
+  const DwarfSections& sections = opened->sections();
+  const std::array all{NamedBytes{".debug_info", sections.info},
+                       NamedBytes{".debug_abbrev", sections.abbrev},
+                       NamedBytes{".debug_aranges", sections.aranges},
+                       NamedBytes{".debug_line", sections.line},
+                       NamedBytes{".debug_str", sections.str},
+                       NamedBytes{".debug_line_str", sections.line_str},
+                       NamedBytes{".debug_str_offsets", sections.str_offsets},
+                       NamedBytes{".debug_addr", sections.addr},
+                       NamedBytes{".debug_ranges", sections.ranges},
+                       NamedBytes{".debug_rnglists", sections.rnglists}};
+  std::vector<NamedBytes> present;
+  std::ranges::copy_if(all, std::back_inserter(present),
+                       [](const NamedBytes& section) { return !section.bytes.empty(); });
+  return file_of(present);
 }
 
 // Nothing is looked for outside of the file.
@@ -113,7 +163,12 @@ constexpr Dwfl_Callbacks kOfflineCallbacks{.find_elf = find_no_elf,
 }  // namespace
 
 Status DwarfFile::open_linked(Bytes debug) {
-  linked_.reset(elf_of(debug));
+  auto decompressed = decompressed_file(debug, DwarfImage::Kind::kMain);
+  if (!decompressed) {
+    return propagate(decompressed);
+  }
+  decompressed_ = std::move(*decompressed);
+  linked_.reset(elf_of(decompressed_.empty() ? debug : as_bytes(decompressed_)));
   if (linked_ == nullptr) {
     return fail(ErrorCode::kCorrupt, "libelf: {}", ::elf_errmsg(-1));
   }
@@ -132,26 +187,44 @@ Status DwarfFile::open_relocatable(Bytes debug) {
     return fail(ErrorCode::kExhausted, "libdwfl: {}", ::dwfl_errmsg(-1));
   }
   ::dwfl_report_begin(dwfl_.get());
-  module_ =
+  Dwfl_Module* const module =
       ::dwfl_report_offline_memory(dwfl_.get(), "module", "module", relocated_.data(), relocated_.size());
-  if (module_ == nullptr || ::dwfl_report_end(dwfl_.get(), nullptr, nullptr) != 0) {
+  if (module == nullptr || ::dwfl_report_end(dwfl_.get(), nullptr, nullptr) != 0) {
     return fail(ErrorCode::kCorrupt, "libdwfl: {}", ::dwfl_errmsg(-1));
   }
-  Dwarf* const dwarf = ::dwfl_module_getdwarf(module_, &bias_);
+  // Of relocatable files it is 0: their DWARF gets the addresses that libdwfl gives the sections.
+  Dwarf_Addr bias = 0;
+  Dwarf* const dwarf = ::dwfl_module_getdwarf(module, &bias);
   if (dwarf == nullptr) {
     return fail(ErrorCode::kCorrupt, "applying the relocations: libdwfl: {}", ::dwfl_errmsg(-1));
   }
   elf_ = ::dwarf_getelf(dwarf);
+  add_places();
   return {};
+}
+
+// libdwfl lays sections out as it likes, and has written to their headers where.
+void DwarfFile::add_places() {
+  for (uint64_t number = 0; number < file_.sections().size(); ++number) {
+    const auto address = layout_.address_of(number);
+    GElf_Shdr header{};
+    if (address && file_.sections()[number].size_bytes != 0 &&
+        ::gelf_getshdr(::elf_getscn(elf_, number), &header) != nullptr) {
+      places_.push_back({header.sh_addr, file_.sections()[number].size_bytes, *address});
+    }
+  }
+  std::ranges::sort(places_, {}, &Place::said);
 }
 
 Status DwarfFile::open_supplement(Bytes supplement) {
   has_supplement_ = !supplement.empty();
-  if (!has_supplement_) {
-    no_supplement_ = file_without_entries();
-    supplement = as_bytes(no_supplement_);
+  auto made = has_supplement_ ? decompressed_file(supplement, DwarfImage::Kind::kSupplement)
+                              : Result<std::string>(file_without_entries());
+  if (!made) {
+    return propagate(made, "its supplementary file");
   }
-  supplement_elf_.reset(elf_of(supplement));
+  made_supplement_ = std::move(*made);
+  supplement_elf_.reset(elf_of(made_supplement_.empty() ? supplement : as_bytes(made_supplement_)));
   if (supplement_elf_ == nullptr) {
     return fail(ErrorCode::kCorrupt, "its supplementary file: libelf: {}", ::elf_errmsg(-1));
   }
@@ -164,7 +237,7 @@ Status DwarfFile::open_supplement(Bytes supplement) {
   return {};
 }
 
-// Once libdw has decompressed them.
+// Once those of relocatable files are decompressed.
 void DwarfFile::add_texts(Elf* elf) {
   size_t names = 0;
   if (::elf_getshdrstrndx(elf, &names) != 0) {
@@ -178,8 +251,7 @@ void DwarfFile::add_texts(Elf* elf) {
       continue;
     }
     const char* const name = ::elf_strptr(elf, names, header.sh_name);
-    const std::string_view called(name == nullptr ? "" : name);
-    if (!called.starts_with(".debug_") && !called.starts_with(".zdebug_")) {
+    if (name == nullptr || !std::string_view(name).starts_with(".debug_")) {
       continue;
     }
     const Elf_Data* const data = ::elf_getdata(section, nullptr);
@@ -213,12 +285,6 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(Bytes debug, Bytes supplement
 }
 
 Status DwarfFile::renew() {
-  // Which libdw decompresses once, and then takes for damaged.
-  const bool is_old_compressed = std::ranges::any_of(
-      file_.sections(), [](const elf::Section& section) { return section.name.starts_with(".zdebug_"); });
-  if (dwarf_ != nullptr && is_old_compressed) {
-    return {};
-  }
   dwarf_.reset();
   auto dwarf = begin_dwarf(elf_);
   if (!dwarf) {
@@ -230,18 +296,16 @@ Status DwarfFile::renew() {
 }
 
 std::optional<uint64_t> DwarfFile::address_of(uint64_t said) const {
-  if (module_ == nullptr) {
+  if (dwfl_ == nullptr) {
     return said;
   }
-  Dwarf_Addr offset = said + bias_;
-  const int base = ::dwfl_module_relocate_address(module_, &offset);
-  GElf_Word section = 0;
-  if (base < 0 || ::dwfl_module_relocation_info(module_, static_cast<unsigned>(base), &section) == nullptr) {
+  const auto after = std::ranges::upper_bound(places_, said, {}, &Place::said);
+  if (after == places_.begin()) {
     return std::nullopt;
   }
-  const auto start = layout_.address_of(section);
-  return start && offset <= file_.sections()[section].size_bytes ? std::optional(*start + offset)
-                                                                 : std::nullopt;
+  const Place& place = *std::prev(after);
+  return said - place.said < place.size_bytes ? std::optional(place.address + (said - place.said))
+                                              : std::nullopt;
 }
 
 std::string_view DwarfFile::text_at(const char* at) const {

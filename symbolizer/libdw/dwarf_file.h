@@ -52,20 +52,29 @@ class DwarfFile {
   Status open_relocatable(Bytes debug);
   Status open_supplement(Bytes supplement);
   void add_texts(Elf* elf);
+  void add_places();
+
+  // A section with code that stays loaded.
+  struct Place {
+    uint64_t said;  // where libdwfl has put it
+    uint64_t size_bytes;
+    uint64_t address;
+  };
 
   elf::ElfFile file_;
   elf::ModuleLayout layout_;
   std::string relocated_;  // the relocatable file, which libdwfl writes to
+  // What libdw reads in place of files with compressed sections, and of a supplement that is not there.
+  std::string decompressed_;
+  std::string made_supplement_;
   std::unique_ptr<Dwfl, EndDwfl> dwfl_;
-  Dwfl_Module* module_ = nullptr;  // of dwfl_
-  Dwarf_Addr bias_ = 0;
   std::unique_ptr<Elf, EndElf> linked_;
   Elf* elf_ = nullptr;  // of dwfl_, or linked_
   bool has_supplement_ = false;
-  std::string no_supplement_;
   std::unique_ptr<Elf, EndElf> supplement_elf_;
   std::unique_ptr<Dwarf, EndDwarf> supplement_;
   std::unique_ptr<Dwarf, EndDwarf> dwarf_;
+  std::vector<Place> places_;            // of a relocatable file, by `said`
   std::vector<std::string_view> texts_;  // sections of DWARF
 };
 

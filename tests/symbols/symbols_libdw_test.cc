@@ -20,15 +20,16 @@ std::string variant_path(const std::string& name) {
 
 class EachForm : public ::testing::TestWithParam<const char*> {};
 
-// Split DWARF is ours alone, since libdw would open the files that it names; libdw 0.188 decompresses no zstd.
+// Split DWARF is ours alone, since libdw would open the files that it names.
 INSTANTIATE_TEST_SUITE_P(Gcc, EachForm,
                          ::testing::Values("gcc_2", "gcc_3", "gcc_4", "gcc_5", "gcc_lines", "gcc_64",
                                            "gcc_types", "gcc_sections", "gcc_lto", "gcc_zlib", "gcc_zlib_gnu",
-                                           "gcc_dwz_4", "gcc_dwz_5", "gcc_supplement_4", "gcc_supplement_5"));
+                                           "gcc_zstd", "gcc_dwz_4", "gcc_dwz_5", "gcc_supplement_4",
+                                           "gcc_supplement_5"));
 INSTANTIATE_TEST_SUITE_P(Clang, EachForm,
                          ::testing::Values("clang_2", "clang_3", "clang_4", "clang_5", "clang_lines",
                                            "clang_64", "clang_types", "clang_names", "clang_sections",
-                                           "clang_zlib"));
+                                           "clang_zlib", "clang_zstd"));
 INSTANTIATE_TEST_SUITE_P(Rust, EachForm, ::testing::Values("rust"));
 
 BinaryFiles files_of(const std::string& name) {
