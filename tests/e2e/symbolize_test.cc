@@ -337,6 +337,30 @@ TEST_F(SymbolTables, DamageIsFound) {
   EXPECT_EQ(run({"plimsoll", "symtab", "dump", table_}).status, 1);
 }
 
+TEST_F(SymbolTables, OfBothReadersAreCompared) {
+  const Finished compared =
+      run({"plimsoll", "symtab", "verify", "--libdw", kBinary, "--addresses", "2000", "--seed", "7"});
+  EXPECT_EQ(compared.status, 0) << compared.err;
+  EXPECT_THAT(compared.out, AllOf(HasSubstr("of 2000 addresses have equal chains"), HasSubstr("seed 7")));
+  const Finished without_dwarf =
+      run({"plimsoll", "symtab", "verify", "--libdw", program("symbol_fixture.so")});
+  EXPECT_EQ(without_dwarf.status, 1);
+  EXPECT_THAT(without_dwarf.err, HasSubstr("reads no lines"));
+  EXPECT_EQ(run({"plimsoll", "symtab", "verify"}).status, 2);
+  EXPECT_EQ(run({"plimsoll", "symtab", "verify", table_, "--libdw", kBinary}).status, 2);
+}
+
+TEST_F(SymbolTables, SayHowManyUnitsLibdwHasRead) {
+  const std::string table = folder_ / "relocatable";
+  const Finished built = run({"plimsoll", "symtab", "build", program("relocatable_gcc5.o"), "-o", table});
+  EXPECT_EQ(built.status, 0) << built.err;
+  EXPECT_THAT(built.out, AllOf(HasSubstr("full DWARF"), HasSubstr("libdw_units_relocatable: 1\n")));
+  EXPECT_THAT(run({"plimsoll", "symtab", "dump", table}).out, HasSubstr("libdw_units_relocatable: 1\n"));
+  EXPECT_EQ(
+      lines_of(run({"plimsoll", "symtab", "dump", table, "--json"}).out).at(0)["libdw_units_relocatable"], 1);
+  EXPECT_THAT(run({"plimsoll", "symtab", "dump", table_}).out, Not(HasSubstr("libdw")));
+}
+
 TEST_F(SymbolTables, NobodyIsToldOfTheWorker) {
   EXPECT_THAT(run({"plimsoll", "symtab", "--help"}).out,
               AllOf(HasSubstr("verify"), Not(HasSubstr("  worker"))));
