@@ -48,8 +48,8 @@ class FuzzLibdw : public ::testing::TestWithParam<Damaged> {
 
   const plimsoll::testing::TemporaryDirectory folder_;
   const std::string path_ = folder_ / "damaged.so";
-  const TableProcess process_{
-      {.argv = {built_file("plimsoll"), "symtab", "worker", "--zygote"}, .is_zygote = true}};
+  const TableProcess process_ =
+      TableProcess({.argv = {built_file("plimsoll"), "symtab", "worker", "--zygote"}, .is_zygote = true});
 };
 
 // Every address may be asked for, whatever the table came from.
