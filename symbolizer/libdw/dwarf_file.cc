@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -136,6 +137,16 @@ Result<std::string> decompressed_file(Bytes image, DwarfImage::Kind kind) {
   return file_of(present);
 }
 
+// Where sections have addresses already, libdwfl keeps them, and adds a bias. `sections`: as many as ElfFile has read headers of.
+void clear_addresses(std::string& image, size_t sections) {
+  Elf64_Ehdr header{};
+  std::memcpy(&header, image.data(), sizeof header);
+  for (size_t i = 0; i < sections; ++i) {
+    const uint64_t at = header.e_shoff + i * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr);
+    std::memset(image.data() + at, 0, sizeof(Elf64_Addr));
+  }
+}
+
 // Nothing is looked for outside of the file.
 int find_no_elf(Dwfl_Module* /*module*/, void** /*data*/, const char* /*name*/, Dwarf_Addr /*base*/,
                 char** /*path*/, Elf** /*elf*/) {
@@ -182,6 +193,7 @@ Status DwarfFile::open_relocatable(Bytes debug) {
     return fail(ErrorCode::kTooLarge, "a relocatable file of {} bytes", debug.size());
   }
   relocated_ = as_text(debug);
+  clear_addresses(relocated_, file_.sections().size());
   dwfl_.reset(::dwfl_begin(&kOfflineCallbacks));
   if (dwfl_ == nullptr) {
     return fail(ErrorCode::kExhausted, "libdwfl: {}", ::dwfl_errmsg(-1));
