@@ -415,7 +415,7 @@ std::vector<Key> ServerConfig::keys() {
   std::vector<Key> all;
   for (const auto keys_of_table :
        {server_keys, access_keys, query_keys, collect_keys, draw_keys, inventory_keys, fleet_keys,
-        limits_keys, store_keys, retention_keys, traces_keys,symbols_keys, sources_keys}) symbols_keys, binaries_keys}) {
+        limits_keys, store_keys, retention_keys, traces_keys, symbols_keys, sources_keys, binaries_keys}) {
     std::ranges::move(keys_of_table(*this), std::back_inserter(all));
   }
   return all;

@@ -333,8 +333,7 @@ constexpr std::array kViews{"top",
                             "status",
                             "store",
                             "values",
-                            "annotate"};
-                            "values",
+                            "annotate",
                             "diagnosis",
                             "trace",
                             "findings"};
@@ -409,8 +408,7 @@ constexpr std::array kParameters{"event",
                                  "max_share",
                                  "binary",
                                  "order",
-                                 "format"};
-                                 "max_share",
+                                 "format",
                                  "name"};
 constexpr std::array kValues{"cycles",
                              "source",
