@@ -259,34 +259,28 @@ Sample sample_of(std::span<void*> stack, uint32_t labels, double count, double b
   return sample;
 }
 
-// Readers of the text weight all samples by one period: how many of it stand for one whose period was doubled.
-double samples_of_one_period(uintptr_t count, uintptr_t bytes, uint64_t period, int doublings) {
-  if (doublings == 0 || period == 0) {
-    return 1;
-  }
-  const double size = static_cast<double>(bytes) / static_cast<double>(count);
-  const auto undoubled = static_cast<double>(period);
-  return weight_of_sample(size, doubled(undoubled, doublings)) / weight_of_sample(size, undoubled);
-}
-
-// visit(count, bytes, stack) in samples of one period, stacks without notes.
+// visit(count, bytes, stack) in samples of one period, by which readers of the text weight all; stacks without notes. Count and bytes are
+// multiplied alike: readers divide them to know the size. The same for the same random bits.
 template <typename Visit>
-void for_each_line(void** entries, uint64_t period, Visit visit) {
+void for_each_line(void** entries, uint64_t period, RandomBits choices, Visit visit) {
   for_each_entry(entries, [&](uintptr_t count, uintptr_t bytes, std::span<void*> stack) {
     const StackNote note = take_note(stack);
-    const double samples = samples_of_one_period(count, bytes, period, note.doublings);
-    const auto times = [samples](uintptr_t value) {
-      return static_cast<uint64_t>(std::llround(samples * static_cast<double>(value)));
-    };
-    visit(times(count), times(bytes), stack);
+    uint64_t samples = 1;
+    if (note.doublings != 0 && period != 0) {
+      const double size = static_cast<double>(bytes) / static_cast<double>(count);
+      const auto undoubled = static_cast<double>(period);
+      samples = samples_of_shorter(size, undoubled, doubled(undoubled, note.doublings), choices);
+    }
+    visit(samples * count, samples * bytes, stack);
   });
 }
 
 // tcmalloc's text of such entries, as google-pprof reads it. tcmalloc's own would show notes as frames.
 template <typename Sink>
 void write_entries(void** entries, std::string_view kind, uint64_t period, Sink& sink) {
+  const RandomBits choices(seed_for_thread(&sink));
   uint64_t all_count = 0, all_bytes = 0;
-  for_each_line(entries, period, [&](uint64_t count, uint64_t bytes, std::span<void*>) {
+  for_each_line(entries, period, choices, [&](uint64_t count, uint64_t bytes, std::span<void*>) {
     all_count += count;
     all_bytes += bytes;
   });
@@ -307,7 +301,7 @@ void write_entries(void** entries, std::string_view kind, uint64_t period, Sink&
     write_number(sink, period);
   }
   sink.text("\n");
-  for_each_line(entries, period, [&](uint64_t count, uint64_t bytes, std::span<void*> stack) {
+  for_each_line(entries, period, choices, [&](uint64_t count, uint64_t bytes, std::span<void*> stack) {
     write_sums(count, bytes);
     for (const void* frame : stack) {
       sink.text(" 0x");

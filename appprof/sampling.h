@@ -88,4 +88,13 @@ inline double weight_of_sample(double amount, double period) noexcept {
   return amount <= 0 ? 0 : -1 / std::expm1(-amount / period);
 }
 
+// How many samples by `period` stand for one by a longer period, for readers that weight all by one period. A whole number, since those
+// read no others; drawn from the two that are nearest, so that its mean is exact. An amount of 0 has the ratio of the smallest ones.
+inline uint64_t samples_of_shorter(double amount, double period, double longer, RandomBits& bits) noexcept {
+  const double samples =
+      amount <= 0 ? longer / period : weight_of_sample(amount, longer) / weight_of_sample(amount, period);
+  const double whole = std::floor(samples);
+  return static_cast<uint64_t>(whole) + (bits.uniform() <= samples - whole ? 1 : 0);
+}
+
 }  // namespace plimsoll::appprof

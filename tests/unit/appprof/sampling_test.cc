@@ -106,6 +106,28 @@ TEST(Sampling, ThoseOfALongerPeriodAreAsProbableAsIfDrawnByIt) {
   }
 }
 
+// A reader of tcmalloc's text weights each line by the size of its blocks and the one period of the header. 5 standard errors.
+TEST(Sampling, ReadersThatKnowOnePeriodHaveTheSameTotals) {
+  constexpr int kTimes = 100'000;
+  constexpr double kPeriod = 1000;
+  for (const double amount : {1.0, 100.0, 500.0, 1000.0, 4000.0, 100'000.0}) {
+    for (const double longer : {2000.0, 4000.0, 64'000.0}) {
+      RandomBits choices(13);
+      Moments read;
+      for (int i = 0; i < kTimes; ++i) {
+        const uint64_t samples = samples_of_shorter(amount, kPeriod, longer, choices);
+        ASSERT_GE(samples, 1U) << "a line of none has no size";
+        read.add(static_cast<double>(samples) * weight_of_sample(amount, kPeriod));
+      }
+      const double weight = weight_of_sample(amount, longer);
+      EXPECT_LE(std::abs(read.mean() - weight), 5 * read.standard_error() + 1e-6 * weight)
+          << amount << " by " << longer;
+    }
+  }
+  RandomBits choices(14);
+  EXPECT_EQ(samples_of_shorter(0, kPeriod, 8000, choices), 8U) << "an allocation of no bytes is one, too";
+}
+
 // As a program that waits for shorter or longer, while the limit changes the period: the weights are of the period of each.
 TEST(Sampling, APeriodThatChangesLeavesTotalsUnbiased) {
   Moments errors;
