@@ -35,45 +35,68 @@ Result<ChosenExperiment> experiment_from_file(const std::string& path) {
                  : propagate(checked, "{}", path);
 }
 
-std::string first_value(const store::ExperimentDefinition& definition, std::string_view parameter) {
-  std::vector<std::string> values = definition.values_of(parameter);
-  return values.empty() ? std::string() : std::move(values.front());
+bool take_percent(const std::string& value, double& percent) {
+  const auto share = parse_share(value);
+  percent = share ? 100 * *share : percent;
+  return share.has_value();
 }
 
-void set_percent(const store::ExperimentDefinition& definition, std::string_view parameter, double& percent) {
-  if (const auto share = parse_share(first_value(definition, parameter))) {
-    percent = 100 * *share;
-  }
+bool take_count(const std::string& value, int64_t& count) {
+  const char* end = value.data() + value.size();
+  const auto [rest, error] = std::from_chars(value.data(), end, count);
+  return error == std::errc() && rest == end;
 }
 
-ChosenExperiment chosen_of(const store::ExperimentDefinition& definition) {
-  ChosenExperiment chosen;
+// Whether it is a parameter that this program knows, with a value that it can read. Else the arms would be others than the server's.
+bool take_parameter(const std::string& name, const std::string& value, ChosenExperiment& chosen) {
   config::ExperimentConfig& config = chosen.config;
-  config.name = definition.name;
-  config.feature = definition.feature;
-  config.control = definition.values_of("control");
-  config.test = definition.values_of("test");
-  config.both = definition.values_of("where");
-  config.since = first_value(definition, "since");
-  config.until = first_value(definition, "until");
-  if (std::string ratio = first_value(definition, "ratio"); !ratio.empty()) {
-    config.ratio = std::move(ratio);
-  }
-  set_percent(definition, "margin", config.margin_percent);
-  set_percent(definition, "detect", config.detect_percent);
-  set_percent(definition, "power", config.power_percent);
-  const std::string text = first_value(definition, "min_instances");
-  int64_t instances = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), instances).ec == std::errc()) {
-    config.min_instances = instances;
-  }
-  for (const char* name : {"focus", "ignore", "hide"}) {
-    for (std::string& value : definition.values_of(name)) {
-      chosen.frames.emplace_back(name, std::move(value));
+  for (const auto& [known, filters] :
+       {std::pair("control", &config.control), {"test", &config.test}, {"where", &config.both}}) {
+    if (name == known) {
+      filters->push_back(value);
+      return true;
     }
   }
-  chosen.history = first_value(definition, "history");
-  return chosen;
+  for (const auto& [known, text] :
+       {std::pair("since", &config.since), {"until", &config.until}, {"ratio", &config.ratio}}) {
+    if (name == known) {
+      *text = value;
+      return true;
+    }
+  }
+  for (const auto& [known, percent] : {std::pair("margin", &config.margin_percent),
+                                       {"detect", &config.detect_percent},
+                                       {"power", &config.power_percent}}) {
+    if (name == known) {
+      return take_percent(value, *percent);
+    }
+  }
+  if (name == "min_instances") {
+    return take_count(value, config.min_instances);
+  }
+  if (name == "history") {
+    chosen.history = value;
+    return parse_duration_ns(value).has_value();
+  }
+  if (name == "focus" || name == "ignore" || name == "hide") {
+    chosen.frames.emplace_back(name, value);
+    return true;
+  }
+  return false;
+}
+
+Result<ChosenExperiment> chosen_of(const store::ExperimentDefinition& definition) {
+  ChosenExperiment chosen;
+  chosen.config.name = definition.name;
+  chosen.config.feature = definition.feature;
+  for (const auto& [name, value] : definition.parameters) {
+    if (!take_parameter(name, value, chosen)) {
+      return with_hint(fail(ErrorCode::kInvalid, "this program cannot read {}={}", name, value),
+                       "use the version of plimsoll that the server has");
+    }
+  }
+  const Status checked = check_experiment_config(chosen.config);
+  return checked ? Result<ChosenExperiment>(std::move(chosen)) : propagate(checked);
 }
 
 Result<ChosenExperiment> experiment_from_server(const std::string& name, const AnswerSource& source) {
@@ -85,13 +108,8 @@ Result<ChosenExperiment> experiment_from_server(const std::string& name, const A
   if (!table) {
     return propagate(table);
   }
-  const auto* json =
-      table->rows.size() == 1
-          ? std::get_if<std::string>(&table->rows.front()[query::column_of(*table, "definition")])
-          : nullptr;
-  const auto definition = query::definition_from_json(name, json == nullptr ? std::string() : *json);
-  return definition ? Result<ChosenExperiment>(chosen_of(*definition))
-                    : propagate(definition, "experiment {}", name);
+  auto chosen = experiment_in(*table, name);
+  return chosen ? std::move(chosen) : propagate(chosen, "experiment {}", name);
 }
 
 // A time that moves with the clock becomes the one that it is now.
@@ -155,6 +173,21 @@ Result<std::string> done_by_server(const Result<std::string>& body) {
 }
 
 }  // namespace
+
+Result<ChosenExperiment> experiment_in(const query::Table& table, const std::string& name) {
+  const size_t place = query::column_of(table, "definition");
+  const bool has_one = table.rows.size() == 1 && place < table.columns.size();
+  const auto* json = has_one ? std::get_if<std::string>(&table.rows.front()[place]) : nullptr;
+  if (json == nullptr) {
+    return fail(ErrorCode::kCorrupt, "the server's answer has no definition");
+  }
+  const auto definition = query::definition_from_json(name, *json);
+  if (!definition) {
+    return propagate(definition);
+  }
+  const Status fits = store::check_experiment_texts(*definition);
+  return fits ? chosen_of(*definition) : propagate(fits);
+}
 
 bool is_experiment_file(const std::string& file_or_name) {
   return file_or_name.ends_with(".toml") || file_or_name.find('/') != std::string::npos;
@@ -223,9 +256,9 @@ Status run_experiment_list(const ExperimentListOptions& options) {
     return fail(ErrorCode::kInvalid, "experiment list requires --server ADDR or --data DIR");
   }
   auto table = ask_table("experiments", {.source = options.source, .form = options.form, .parameters = {}});
-  if (table && options.form == query::TableForm::kText) {
+  const size_t place = table ? query::column_of(*table, "definition") : 0;
+  if (table && options.form == query::TableForm::kText && place < table->columns.size()) {
     // For programs.
-    const size_t place = query::column_of(*table, "definition");
     const auto at = static_cast<std::ptrdiff_t>(place);
     table->columns.erase(table->columns.begin() + at);
     for (std::vector<query::Value>& row : table->rows) {

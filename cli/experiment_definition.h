@@ -8,6 +8,7 @@
 #include "cli/views/answer_source.h"
 #include "config/experiment_config.h"
 #include "query/selection/parameters.h"
+#include "query/table/table.h"
 
 namespace plimsoll::cli {
 
@@ -24,6 +25,10 @@ bool is_experiment_file(const std::string& file_or_name);
 Result<ChosenExperiment> choose_experiment(const std::string& file_or_name, const AnswerSource& source);
 // The same for commands that compare arms: kInvalid where the experiment has no time since which it runs.
 Result<ChosenExperiment> choose_begun_experiment(const std::string& file_or_name, const AnswerSource& source);
+
+// Of an answer of the view `experiments` about this name. kCorrupt where it has no definition; kInvalid where the definition has what this
+// program does not know.
+Result<ChosenExperiment> experiment_in(const query::Table& table, const std::string& name);
 
 // Whether filters, times and the ratio can be read.
 Status check_experiment_config(const config::ExperimentConfig& config);
