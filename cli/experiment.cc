@@ -138,10 +138,10 @@ Status run_experiment_define(const ExperimentDefineOptions& options) {
   if (!is_experiment_file(options.file)) {
     return define_on_server(options);
   }
-  if (!options.source.server.empty() || !options.owner.empty()) {
-    return with_hint(
-        fail(ErrorCode::kInvalid, "--server and --owner are for a name, and {} is a file", options.file),
-        "give a name without '/' that does not end in .toml");
+  if (is_named(options.source) || !options.owner.empty()) {
+    return with_hint(fail(ErrorCode::kInvalid,
+                          "--server, --data and --owner are for a name, and {} is a file", options.file),
+                     "give a name without '/' that does not end in .toml");
   }
   config::ExperimentConfig config = options.config;
   if (config.since.empty()) {
