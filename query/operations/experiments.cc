@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/suggest.h"
 #include "base/time.h"
 #include "query/operations/collection.h"
@@ -85,7 +86,7 @@ std::unexpected<Error> no_such_experiment(std::string_view name,
   }
   const auto nearest = nearest_word(name, names);
   return with_hint(
-      fail(ErrorCode::kNotFound, "no experiment is called \"{}\"", name),
+      fail(ErrorCode::kNotFound, "no experiment is called \"{}\"", printable(name)),
       nearest ? fmt::format("did you mean {}?", *nearest) : "\"plimsoll experiment list\" lists the names");
 }
 

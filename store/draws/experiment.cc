@@ -60,6 +60,9 @@ Status check_experiment_texts(const ExperimentDefinition& definition) {
   size_t bytes = definition.feature.size();
   for (const auto& [name, value] : definition.parameters) {
     bytes += name.size() + value.size();
+    if (name.empty() || printable(name) != name) {
+      return fail(ErrorCode::kInvalid, "\"{}\" is no name of a parameter", printable(name));
+    }
     printed = printed ? check_text(name, value) : printed;
   }
   if (!printed) {

@@ -38,7 +38,7 @@ inline constexpr size_t kMaxExperimentBytes = 16384;  // of all its texts
 // begin with neither '.' nor '-', begin and end with no space, and do not end with ".toml". kInvalid, with the field "name".
 Status check_experiment_name(std::string_view name);
 
-// Its name, kInvalid where a text is not printable UTF-8, kTooLarge past the limits above.
+// Its name, kInvalid where a text is not printable UTF-8 or a parameter has no name, kTooLarge past the limits above.
 Status check_experiment_texts(const ExperimentDefinition& definition);
 
 }  // namespace plimsoll::store

@@ -19,6 +19,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using plimsoll::testing::kStartNs;
 
@@ -81,6 +82,7 @@ TEST_F(ExperimentsViewTest, OneIsFoundByItsName) {
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(none.error().text(), HasSubstr("did you mean pages?"));
+  EXPECT_THAT(ask({{"name", "zlib\x1b[2J"}}).error().text(), Not(HasSubstr("\x1b")));
   EXPECT_FALSE(ask({{"nmae", "zlib"}}));
 }
 

@@ -149,6 +149,11 @@ TEST_F(ExperimentsKept, OfUnfitTextsNothingIsKept) {
   definition = pages();
   definition.parameters.emplace_back("where", "job=\n");
   EXPECT_EQ(code_of(definition), invalid);
+  for (const char* name : {"", "where\x1b[2J", "\xff"}) {
+    definition = pages();
+    definition.parameters.emplace_back(name, "job=web");
+    EXPECT_EQ(code_of(definition), invalid) << "no name of a parameter";
+  }
   definition = pages();
   definition.owner = std::string(kMaxExperimentOwnerBytes + 1, 'o');
   EXPECT_EQ(code_of(definition), large);
