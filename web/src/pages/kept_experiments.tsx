@@ -107,8 +107,10 @@ export function KeptDefinition({ taken }: { taken: readonly Parameter[] }) {
   const { error, isSending, send } = useChange(asked.again);
   const name = valueOf(address.value, NAME);
   const definition = definitionOf(address.value, taken, Date.now());
-  const table = asked.answer.value;
-  if (table === undefined) return null;
+  const { value: table, error: failed } = asked.answer;
+  if (table === undefined) {
+    return failed === undefined ? null : <Failure error={failed} again={asked.again} />;
+  }
   const kept = keptOf(table.rows).find((one) => one.name === name);
   const isSame = kept !== undefined && saysTheSame(kept, definition);
   // Times that moved with the clock are fixed from then on.
