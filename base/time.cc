@@ -225,4 +225,8 @@ std::optional<int64_t> parse_time_ns(std::string_view text, int64_t now_ns) {
   return before_ns ? std::optional(now_ns - *before_ns) : std::nullopt;
 }
 
+bool moves_with_clock(std::string_view text) {
+  return parse_time_ns(text, 0) != parse_time_ns(text, kNsPerHour);
+}
+
 }  // namespace plimsoll

@@ -32,5 +32,7 @@ std::string format_duration(int64_t duration_ns);
 // RFC 3339 ("2026-11-21T02:38:16Z", a "+01:00" offset, a fraction), "now", or a duration before now, with its unit, with or
 // without its minus sign ("-2h", "1h").
 std::optional<int64_t> parse_time_ns(std::string_view text, int64_t now_ns);
+// Whether it is such a time, and relative to now.
+bool moves_with_clock(std::string_view text);
 
 }  // namespace plimsoll

@@ -114,10 +114,8 @@ Result<ChosenExperiment> experiment_from_server(const std::string& name, const A
 
 // A time that moves with the clock becomes the one that it is now.
 std::string fixed_time(const std::string& text) {
-  const int64_t now_ns = wall_now_ns();
-  const auto time_ns = parse_time_ns(text, now_ns);
-  const bool moves = time_ns && time_ns != parse_time_ns(text, now_ns - kNsPerHour);
-  return moves ? format_time(*time_ns / kNsPerSecond * kNsPerSecond) : text;
+  const auto time_ns = parse_time_ns(text, wall_now_ns());
+  return time_ns && moves_with_clock(text) ? format_time(*time_ns / kNsPerSecond * kNsPerSecond) : text;
 }
 
 void add_percent(store::ExperimentDefinition& definition, const char* parameter, double percent) {

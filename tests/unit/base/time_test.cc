@@ -42,6 +42,15 @@ TEST(Time, ParsesZonesAndRelativeTimes) {
   EXPECT_EQ(parse_time_ns("1.5m", kNow), kNow - 90 * kNsPerSecond);
 }
 
+TEST(Time, MovesWithTheClockWhereItIsRelative) {
+  for (const char* text : {"now", "1h", "-1h", "0s", "90d"}) {
+    EXPECT_TRUE(moves_with_clock(text)) << text;
+  }
+  for (const char* text : {"2027-01-15T08:00:00Z", "2027-01-15T09:00:00+01:00", "", "soon", "5"}) {
+    EXPECT_FALSE(moves_with_clock(text)) << text;
+  }
+}
+
 TEST(Time, RefusesWhatIsNoTime) {
   for (const char* text : {"", "-", "5", "-90", "1.5", "--2h", "h", "1x", "1h30m", "-1h-", "nan", "inf",
                            "1e3", "999999d", "2027-02-30T00:00:00Z", "2027-01-15", "2027-01-15T08:00:00",
