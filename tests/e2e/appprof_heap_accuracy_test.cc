@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -146,6 +148,36 @@ TEST(AppprofAccuracy, HeapAndAllocationsAreUnbiasedWhereSamplesAreTooMany) {
   EXPECT_GT(errors[small.name][1].standard_error() * std::sqrt(number_of_runs),
             2 * poisson_deviation(small, 524'288))
       << "a sample stands for more";
+}
+
+[[gnu::noinline]] void many_of_300k(Blocks& blocks) {
+  allocate(blocks, 600, 300'000);
+}
+
+// Readers weight a line by its bytes divided by its count.
+TEST(AppprofAccuracy, TextsKeepTheSizesOfBlocksWhereSamplesAreTooMany) {
+  ASSERT_EQ(start_heap(524'288, /*max_samples_per_second=*/1), "");
+  Blocks blocks;
+  std::thread([&] { many_of_300k(blocks); }).join();
+  std::istringstream text(heap_text());
+  stop_heap();
+  for (void* block : blocks) {
+    std::free(block);
+  }
+  std::string line;
+  std::getline(text, line);
+  int of_longer_periods = 0;
+  while (std::getline(text, line)) {
+    std::istringstream words(line);
+    uint64_t count = 0;
+    uint64_t bytes = 0;
+    char colon = 0;
+    if (!(words >> count >> colon >> bytes) || count == 0) {
+      break;  // mappings follow
+    }
+    of_longer_periods += count > 1 && bytes == count * 300'000 ? 1 : 0;
+  }
+  EXPECT_GT(of_longer_periods, 0) << "samples that count as several";
 }
 
 // "heap" and "allocs" have the very same stack of a sample: the one that tcmalloc had taken.
