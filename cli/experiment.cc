@@ -119,7 +119,7 @@ Result<query::Progress> look(const ExperimentOptions& options, const ChosenExper
               : propagate(arms);
 }
 
-// Servers are started anew, and of a test that has just begun too little was observed to say how much it takes.
+// Servers restart, and of a test that has just begun too little was observed to say how much it takes.
 bool may_pass(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kNotFound;
 }

@@ -81,7 +81,7 @@ Result<std::string> change_server(const AnswerSource& source, std::string_view m
         fail(ErrorCode::kInvalid, "this command changes the state of a server, and requires its address"),
         "give --server ADDR");
   }
-  // The server takes no orders of another type: those could come from a page of another site in somebody's browser.
+  // The server takes no orders of another type: those could come from a page of another site in a user's browser.
   return body_of(send(source, method, path, body, "application/json"), source);
 }
 

@@ -106,7 +106,7 @@ enum class AnswerKind { kTable, kFlame, kSql, kFile };  // in the order of Answe
 struct Question {
   Parameters parameters;
   int64_t now_ns = 0;  // wall clock
-  // Of SQL statements, and whether nobody waits for any answer any more.
+  // Of SQL statements, and whether the client has gone.
   sqlite::QuestionLimits limits = {};
   // Of request traces, that a view that reads them may have in memory; kTooLarge beyond.
   uint64_t max_spans = UINT64_MAX;

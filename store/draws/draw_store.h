@@ -1,7 +1,7 @@
 // draws.db: the draws that were made, who was drawn, and what became of each; what is stopped; and the experiments that users have defined.
 //
 // A database of its own, as live.db is, and for the same reasons: heartbeats and uploads write it, and must neither wait for rows that
-// are being built nor make readers of the catalogue load it anew. A draw itself is on disk before any machine receives it; what became
+// are being built nor make readers of the catalogue load it again. A draw itself is on disk before any machine receives it; what became
 // of it is written without waiting for the disk.
 #pragma once
 
