@@ -182,11 +182,12 @@ Result<std::vector<DiagnosedHour>> FindingStore::hours(int64_t from_ns, int64_t 
   return read ? Result<std::vector<DiagnosedHour>>(std::move(hours)) : propagate(read);
 }
 
-Result<std::optional<int64_t>> FindingStore::newest_ns() {
+Result<std::optional<int64_t>> FindingStore::newest_ns(int64_t before_ns) {
   std::optional<int64_t> newest;
-  const Status read =
-      sqlite::for_each_row(database_.query("SELECT begin_ns FROM hour ORDER BY begin_ns DESC LIMIT 1"),
-                           [&](const sqlite::Statement& row) { newest = row.integer(0); });
+  const Status read = sqlite::for_each_row(
+      database_.query("SELECT begin_ns FROM hour WHERE begin_ns < ? ORDER BY begin_ns DESC LIMIT 1",
+                      before_ns),
+      [&](const sqlite::Statement& row) { newest = row.integer(0); });
   return read ? Result<std::optional<int64_t>>(newest) : propagate(read);
 }
 

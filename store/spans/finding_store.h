@@ -74,8 +74,8 @@ class FindingStore {
   // The newest first, of hours that began within these times; so many hours at most. Categories only where they are wanted: there are many.
   Result<std::vector<DiagnosedHour>> hours(int64_t from_ns, int64_t to_ns, size_t limit,
                                            bool with_categories);
-  // When the newest one began; nothing: there is none.
-  Result<std::optional<int64_t>> newest_ns();
+  // When the newest one began of those that began before `before_ns`; nothing: there is none.
+  Result<std::optional<int64_t>> newest_ns(int64_t before_ns);
 
  private:
   explicit FindingStore(sqlite::Database database) : database_(std::move(database)) {}

@@ -9,6 +9,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "query/operations/findings.h"
@@ -26,8 +27,10 @@ namespace {
 using plimsoll::testing::PlainSpan;
 using plimsoll::testing::span_set_of;
 using plimsoll::testing::TemporaryDirectory;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 constexpr int64_t kBegin = 472'222 * kNsPerHour;
@@ -95,6 +98,38 @@ TEST_F(TraceDiagnosis, KeepsTheHourThatIsOver) {
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_FALSE(again->was_due);
   EXPECT_EQ(again->after, std::chrono::minutes(30));
+}
+
+TEST_F(TraceDiagnosis, DiagnosesHoursLaterInWhichNoServerRan) {
+  add_hour(kBegin);
+  ASSERT_TRUE(run(kBegin + kNsPerHour + 10 * kNsPerMinute));
+  add_hour(kBegin + 2 * kNsPerHour);
+  std::vector<std::chrono::nanoseconds> pauses;
+  for (int pass = 0; pass < 3; ++pass) {
+    const auto next = run(kBegin + 4 * kNsPerHour + 10 * kNsPerMinute);
+    ASSERT_TRUE(next) << next.error().text();
+    EXPECT_TRUE(next->was_due);
+    pauses.push_back(next->after.value());
+  }
+  EXPECT_THAT(pauses, ElementsAre(std::chrono::hours(0), std::chrono::hours(0), std::chrono::hours(1)));
+  std::vector<std::pair<int64_t, uint64_t>> requests;
+  for (const store::DiagnosedHour& hour : kept()) {
+    requests.emplace_back((hour.begin_ns - kBegin) / kNsPerHour, hour.requests);
+  }
+  EXPECT_THAT(requests, ElementsAre(Pair(3, 0), Pair(2, 60), Pair(1, 0), Pair(0, 60)));
+  // Those that would not be dropped at once for their age.
+  ASSERT_TRUE(run(kBegin + 40 * kNsPerHour + 10 * kNsPerMinute));
+  EXPECT_EQ(kept().at(0).begin_ns, kBegin + 30 * kNsPerHour);
+}
+
+// As by a clock that was ahead until it was set right.
+TEST_F(TraceDiagnosis, AnHourInTheFutureKeepsNoOtherFromBeingDiagnosed) {
+  add_hour(kBegin);
+  ASSERT_TRUE(run(kBegin + 100 * kNsPerHour));
+  ASSERT_TRUE(run(kBegin + kNsPerHour + 10 * kNsPerMinute));
+  ASSERT_THAT(kept(), SizeIs(2));
+  EXPECT_EQ(kept()[1].begin_ns, kBegin);
+  EXPECT_EQ(kept()[1].requests, 60);
 }
 
 TEST_F(TraceDiagnosis, DropsOldHours) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -65,7 +66,7 @@ TEST_F(FindingStoreTest, IsMadeByItsWriter) {
   EXPECT_FALSE(none->has_value());
   auto store = open();
   ASSERT_TRUE(store) << store.error().text();
-  const auto newest = store->newest_ns();
+  const auto newest = store->newest_ns(INT64_MAX);
   ASSERT_TRUE(newest) << newest.error().text();
   EXPECT_FALSE(newest->has_value());
   EXPECT_THAT(read(0, INT64_MAX, 10), IsEmpty());
@@ -78,9 +79,10 @@ TEST_F(FindingStoreTest, GivesBackWhatWasKept) {
   for (const int64_t number : {2, 1, 3}) {
     ASSERT_TRUE(store->add(hour_of(number), 0));
   }
-  const auto newest = store->newest_ns();
+  const auto newest = store->newest_ns(INT64_MAX);
   ASSERT_TRUE(newest) << newest.error().text();
   EXPECT_EQ(*newest, 3 * kHour);
+  EXPECT_EQ(*store->newest_ns(3 * kHour), 2 * kHour);
   EXPECT_THAT(read(0, INT64_MAX, 10), ElementsAre(hour_of(3), hour_of(2), hour_of(1)));
   EXPECT_THAT(read(0, INT64_MAX, 2), ElementsAre(hour_of(3), hour_of(2)));
   EXPECT_THAT(read(2 * kHour, 3 * kHour, 10), ElementsAre(hour_of(2)));
