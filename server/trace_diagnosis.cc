@@ -59,7 +59,7 @@ Result<store::DiagnosedHour> diagnosed(const TraceDiagnosisOptions& options, int
         return undiagnosed(begin_ns, "no requests");
       case ErrorCode::kTooLarge:
         return undiagnosed(
-            begin_ns, fmt::format("not diagnosed: over {} spans; lower traces.sample", options.max_spans));
+            begin_ns, fmt::format("not diagnosed: over {} spans; raise traces.sample", options.max_spans));
       default:
         return propagate(requests);
     }

@@ -152,7 +152,7 @@ TEST_F(TraceDiagnosis, SaysWhichHoursHadTooManySpans) {
   EXPECT_EQ(kept()[0].requests, 60);
   add_hour(kBegin + kNsPerHour);
   ASSERT_TRUE(run(kBegin + 2 * kNsPerHour + 10 * kNsPerMinute, 10));
-  EXPECT_THAT(kept()[0].note, HasSubstr("not diagnosed: over 10 spans"));
+  EXPECT_THAT(kept()[0].note, HasSubstr("not diagnosed: over 10 spans; raise traces.sample"));
 }
 
 TEST_F(TraceDiagnosis, LeavesADirectoryWithoutTracesAsItIs) {
