@@ -1,5 +1,7 @@
 #include "server/trace_diagnosis.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -40,33 +42,25 @@ NextPass when_next_is_over(int64_t begin_ns, int64_t now_ns, bool was_due) {
           .was_due = was_due};
 }
 
-store::DiagnosedHour undiagnosed(int64_t begin_ns, std::string why) {
-  return {.begin_ns = begin_ns, .requests = 0, .note = std::move(why), .categories = {}, .findings = {}};
-}
-
 Result<store::DiagnosedHour> diagnosed(const TraceDiagnosisOptions& options, int64_t begin_ns) {
-  const query::RequestTimes hour{begin_ns, begin_ns + kNsPerHour};
+  const auto read = [&](int64_t from_ns) {
+    return query::read_stored_requests_if_any(options.data_dir, {from_ns, begin_ns + kNsPerHour},
+                                              options.max_spans);
+  };
   std::string note;
-  auto requests =
-      query::read_stored_requests(options.data_dir, {begin_ns - kNsPerHour, hour.to_ns}, options.max_spans);
+  auto requests = read(begin_ns - kNsPerHour);
   if (!requests && requests.error().code == ErrorCode::kTooLarge) {
     note = "too many spans to compare with the hour before";
-    requests = query::read_stored_requests(options.data_dir, hour, options.max_spans);
+    requests = read(begin_ns);
   }
-  if (!requests) {
-    switch (requests.error().code) {
-      case ErrorCode::kNotFound:
-        return undiagnosed(begin_ns, "no requests");
-      case ErrorCode::kTooLarge:
-        return undiagnosed(
-            begin_ns, fmt::format("not diagnosed: over {} spans; raise traces.sample", options.max_spans));
-      default:
-        return propagate(requests);
-    }
+  if (!requests && requests.error().code == ErrorCode::kTooLarge) {
+    note = fmt::format("not diagnosed: over {} spans; raise traces.sample", options.max_spans);
+    return store::DiagnosedHour{
+        .begin_ns = begin_ns, .requests = 0, .note = std::move(note), .categories = {}, .findings = {}};
   }
-  auto made = query::diagnose_hour(begin_ns, *requests);
+  auto made = requests ? query::diagnose_hour(begin_ns, *requests) : propagate(requests);
   if (made && !note.empty()) {
-    made->note = std::move(note);
+    made->note = fmt::format("{}{}{}", note, made->note.empty() ? "" : "; ", made->note);
   }
   return made;
 }

@@ -124,7 +124,7 @@ Result<Table> findings(const FindingsRequest& request, const std::string& data_d
     } else {
       add_findings(request, hour, table);
     }
-    if (!hour.note.empty() && hour.note != "no requests") {
+    if (!hour.note.empty() && hour.note != store::kNoRequests) {
       table.notes.push_back(fmt::format("{}: {}", format_time(hour.begin_ns), hour.note));
     }
   }

@@ -301,10 +301,14 @@ Result<Table> diagnosis_table(const DiagnosisRequest& request, const TracedReque
 Result<Table> diagnose_store(const DiagnosisRequest& request, const std::string& data_dir,
                              uint64_t max_spans) {
   const auto requests = read_stored_requests(data_dir, times_to_read(request), max_spans);
-  auto table = requests ? diagnosis_table(request, *requests) : propagate(requests);
-  if (table) {
-    std::ranges::copy(requests->notes, std::back_inserter(table->notes));
+  if (!requests) {
+    return propagate(requests);
   }
+  auto table = diagnosis_table(request, *requests);
+  if (!table) {
+    return with_damage(propagate(table), requests->damage);
+  }
+  std::ranges::copy(requests->notes, std::back_inserter(table->notes));
   return table;
 }
 

@@ -1,6 +1,6 @@
 #include "query/traces/hour_diagnosis.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -129,8 +129,11 @@ Result<store::DiagnosedHour> diagnose_hour(int64_t begin_ns, const TracedRequest
   const RequestTimes within{begin_ns, begin_ns + kNsPerHour};
   diagnosis::Sides sides;
   std::map<uint64_t, Gathered> by_category;
-  store::DiagnosedHour hour{
-      .begin_ns = begin_ns, .requests = 0, .note = {}, .categories = {}, .findings = {}};
+  store::DiagnosedHour hour{.begin_ns = begin_ns,
+                            .requests = 0,
+                            .note = fmt::format("{}", fmt::join(requests.damage, "; ")),
+                            .categories = {},
+                            .findings = {}};
   for (const traces::Trace& trace : requests.assembly.traces) {
     const bool is_within = within.has(trace.start_ns);
     sides.push_back(is_within ? Side::kWindow : Side::kReference);
@@ -145,7 +148,7 @@ Result<store::DiagnosedHour> diagnose_hour(int64_t begin_ns, const TracedRequest
     gathered.weight += requests.weights.empty() ? 1 : static_cast<double>(requests.weights[root.span]);
   }
   if (hour.requests == 0) {
-    hour.note = "no requests";
+    hour.note = fmt::format("{}{}{}", store::kNoRequests, hour.note.empty() ? "" : "; ", hour.note);
     return hour;
   }
   hour.categories = categories_of(std::move(by_category), *requests.spans);

@@ -16,8 +16,8 @@ inline constexpr size_t kMaxCategories = 200;
 // Nagaraja, Order Statistics, 2003, 7.1); none where those are beyond the smallest or the largest.
 store::LatencyQuantile latency_quantile(std::span<const int64_t> sorted_ns, double quantile);
 
-// The requests that began within an hour of `begin_ns`, compared with all others that were read. Only what is claimed is kept. Ends early with
-// the error of check_stop().
+// The requests that began within an hour of `begin_ns`, compared with all others that were read. Only what is claimed is kept. The note says
+// what was damaged. Ends early with the error of check_stop().
 Result<store::DiagnosedHour> diagnose_hour(int64_t begin_ns, const TracedRequests& requests);
 
 }  // namespace plimsoll::query

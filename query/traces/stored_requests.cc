@@ -1,9 +1,11 @@
 #include "query/traces/stored_requests.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "base/stop_scope.h"
 #include "store/directory/data_directory.h"
@@ -36,6 +38,23 @@ class WeightRange {
   double max_ = 0;
 };
 
+// More than that have one cause.
+constexpr size_t kMaxDamagedParts = 3;
+
+std::vector<std::string> described(const std::vector<store::DamagedPart>& damaged) {
+  std::vector<std::string> texts;
+  for (const store::DamagedPart& part : damaged) {
+    if (texts.size() == kMaxDamagedParts) {
+      texts.push_back(
+          fmt::format("spans are missing: {} more damaged parts", damaged.size() - kMaxDamagedParts));
+      break;
+    }
+    texts.push_back(fmt::format("{} spans are missing: {}",
+                                part.rows == 0 ? "some" : std::to_string(part.rows), part.why));
+  }
+  return texts;
+}
+
 Result<TracedRequests> read_store(const std::string& data_dir, const store::SpanQuestion& question) {
   const auto directory = store::DataDirectory::open_for_reading(data_dir);
   if (!directory) {
@@ -58,15 +77,20 @@ Result<TracedRequests> read_store(const std::string& data_dir, const store::Span
   if (!damaged) {
     return propagate(damaged);
   }
-  for (const store::DamagedPart& part : *damaged) {
-    made.notes.push_back(fmt::format("{} spans are missing: {}",
-                                     part.rows == 0 ? "some" : std::to_string(part.rows), part.why));
-  }
+  made.damage = described(*damaged);
+  made.notes = made.damage;
   weights.note_in(made.notes);
   return made;
 }
 
 }  // namespace
+
+std::unexpected<Error> with_damage(std::unexpected<Error> failure, const std::vector<std::string>& damage) {
+  if (!damage.empty()) {
+    fmt::format_to(std::back_inserter(failure.error().message), "; {}", fmt::join(damage, "; "));
+  }
+  return failure;
+}
 
 void assemble_requests(TracedRequests& made) {
   made.assembly = traces::assemble(*made.spans);
@@ -76,8 +100,8 @@ void assemble_requests(TracedRequests& made) {
   }
 }
 
-Result<TracedRequests> read_stored_requests(const std::string& data_dir, const RequestTimes& began,
-                                            uint64_t max_spans) {
+Result<TracedRequests> read_stored_requests_if_any(const std::string& data_dir, const RequestTimes& began,
+                                                   uint64_t max_spans) {
   store::SpanQuestion question{.max_spans = std::min(max_spans, kMaxReadSpans)};
   question.times.from_ns = began.from_ns > kAroundNs ? began.from_ns - kAroundNs : 0;
   question.times.to_ns = began.to_ns < INT64_MAX - kAroundNs ? began.to_ns + kAroundNs : INT64_MAX;
@@ -92,18 +116,28 @@ Result<TracedRequests> read_stored_requests(const std::string& data_dir, const R
   // What is beside it may lack spans.
   std::erase_if(made->assembly.traces,
                 [&](const traces::Trace& trace) { return !began.has(trace.start_ns); });
-  return made->assembly.traces.empty()
-             ? with_hint(fail(ErrorCode::kNotFound, "no request in {} began in that time", data_dir),
-                         "change --since and --until; docs/traces.md says how applications send traces")
-             : std::move(made);
+  return made;
+}
+
+Result<TracedRequests> read_stored_requests(const std::string& data_dir, const RequestTimes& began,
+                                            uint64_t max_spans) {
+  auto made = read_stored_requests_if_any(data_dir, began, max_spans);
+  if (made && made->assembly.traces.empty()) {
+    return with_hint(with_damage(fail(ErrorCode::kNotFound, "no request in {} began in that time", data_dir),
+                                 made->damage),
+                     "change --since and --until; docs/traces.md says how applications send traces");
+  }
+  return made;
 }
 
 Result<TracedRequests> read_stored_request(const std::string& data_dir, const traces::TraceId& trace,
                                            uint64_t max_spans) {
   auto made = read_store(data_dir, {.trace = trace, .max_spans = std::min(max_spans, kMaxReadSpans)});
   if (made && made->spans->spans().empty()) {
-    return with_hint(fail(ErrorCode::kNotFound, "no such trace in {}: {}", data_dir, to_text(trace)),
-                     "it was not sampled, or is older than retention.traces_max_age");
+    return with_hint(
+        with_damage(fail(ErrorCode::kNotFound, "no such trace in {}: {}", data_dir, to_text(trace)),
+                    made->damage),
+        "it was not sampled, or is older than retention.traces_max_age; an ID requires all of its digits");
   }
   if (made) {
     assemble_requests(*made);

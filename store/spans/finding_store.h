@@ -50,10 +50,13 @@ struct KeptFinding {
   bool operator==(const KeptFinding&) const = default;
 };
 
+// The note of an hour of which there was nothing to diagnose.
+inline constexpr std::string_view kNoRequests = "no requests";
+
 struct DiagnosedHour {
   int64_t begin_ns = 0;  // wall clock
   uint64_t requests = 0;
-  std::string note = {};  // why it was not diagnosed, or not as a whole; empty: it was
+  std::string note = {};  // why it was not diagnosed, or not as a whole, and what was damaged; empty: it was
   std::vector<CategoryStatistics> categories = {};
   std::vector<KeptFinding> findings = {};
 

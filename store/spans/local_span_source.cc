@@ -1,5 +1,7 @@
 #include "store/spans/local_span_source.h"
 
+#include <fmt/format.h>
+
 #include <deque>
 #include <filesystem>
 #include <optional>
@@ -127,7 +129,7 @@ class SpanSearch {
                           .rows = unsettled->damaged,
                           .from_ns = state->from_ns,
                           .to_ns = state->to_ns,
-                          .why = "recent spans are damaged"});
+                          .why = fmt::format("recent spans in {} are damaged", block.catalogue_path())});
     }
     Status added = add(unsettled->spans, names);
     for (size_t i = 0; i < opened->size() && added; ++i) {

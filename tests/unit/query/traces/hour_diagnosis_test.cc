@@ -18,6 +18,7 @@ using plimsoll::testing::PlainSpan;
 using plimsoll::testing::span_set_of;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr int64_t kBegin = 472'222 * kNsPerHour;
 
@@ -125,6 +126,17 @@ TEST(HourDiagnosis, SaysThatAnHourHadNoRequests) {
   EXPECT_EQ(hour->requests, 0);
   EXPECT_EQ(hour->note, "no requests");
   EXPECT_THAT(hour->categories, IsEmpty());
+}
+
+TEST(HourDiagnosis, SaysWhatWasDamaged) {
+  TracedRequests requests = two_hours(/*is_slow=*/false);
+  requests.damage = {"8 spans are missing: segment a is damaged", "some spans are missing: b"};
+  const auto hour = diagnose_hour(kBegin, requests);
+  ASSERT_TRUE(hour) << hour.error().text();
+  EXPECT_EQ(hour->note, "8 spans are missing: segment a is damaged; some spans are missing: b");
+  const auto none = diagnose_hour(kBegin + 2 * kNsPerHour, requests);
+  ASSERT_TRUE(none) << none.error().text();
+  EXPECT_THAT(none->note, StartsWith("no requests; 8 spans are missing"));
 }
 
 // One operation each, twice as many as are kept; the first has the most requests.

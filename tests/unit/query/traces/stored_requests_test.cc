@@ -8,6 +8,7 @@
 
 #include "base/stop_scope.h"
 #include "query/traces/diagnosis_table.h"
+#include "sqlite/database.h"
 #include "store/ingest.h"
 #include "store/store.h"
 #include "tests/temporary_directory.h"
@@ -68,6 +69,34 @@ TEST(StoredRequests, AreOfTheTimeAskedForAndAsManyAsMayBe) {
   const auto none = read_stored_request(data_dir, {.high = 0, .low = 3});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
+}
+
+TEST(StoredRequests, NameDamageThatMayHaveWhatIsNotFound) {
+  const TemporaryDirectory folder;
+  const std::string data_dir = folder / "data";
+  for (uint64_t number = 1; number <= 5; ++number) {
+    store_request(data_dir, number, 1);
+  }
+  auto catalogue =
+      sqlite::Database::open(data_dir + "/spans/000001/catalogue.db", sqlite::OpenMode::kReadWrite);
+  ASSERT_TRUE(catalogue) << catalogue.error().text();
+  ASSERT_TRUE(catalogue->run("UPDATE recent SET spans = spans + 1"));
+  const auto none = read_stored_requests(data_dir, {});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(none.error().message, HasSubstr("10 spans are missing: recent spans in " + data_dir));
+  EXPECT_THAT(read_stored_request(data_dir, {.high = 0, .low = 2}).error().message,
+              HasSubstr("10 spans are missing"));
+  const auto any = read_stored_requests_if_any(data_dir, {}, kMaxReadSpans);
+  ASSERT_TRUE(any) << any.error().text();
+  EXPECT_THAT(any->damage, ElementsAre(HasSubstr("10 spans are missing")));
+  EXPECT_EQ(any->notes, any->damage);
+  // What is found does not hide what is not.
+  store_request(data_dir, 6, 1);
+  const auto one = read_stored_requests(data_dir, {});
+  ASSERT_TRUE(one) << one.error().text();
+  EXPECT_EQ(one->assembly.traces.size(), 1);
+  EXPECT_THAT(one->damage, ElementsAre(HasSubstr("10 spans are missing")));
 }
 
 TEST(StoredRequests, EndWithTheScopeOfTheirQuestion) {
