@@ -13,8 +13,8 @@
 namespace plimsoll::query {
 namespace {
 
-// Of 30 days, as the server keeps them by default, and more.
-constexpr size_t kMaxHours = 10'000;
+// More than that have one cause.
+constexpr uint64_t kMaxHourNotes = 5;
 
 Value text_or_absent(const std::string& text) {
   return text.empty() ? Value() : Value(text);
@@ -37,39 +37,88 @@ std::vector<TableColumn> columns_by_category() {
   return columns;
 }
 
-bool is_asked_for(const FindingsRequest& request, const std::string& service) {
-  return request.service.empty() || request.service == service;
-}
+// Rows and notes of hours, one after the other.
+class HourRows {
+ public:
+  HourRows(const FindingsRequest& request, Table& table) : request_(request), table_(table) {}
 
-void add_findings(const FindingsRequest& request, const store::DiagnosedHour& hour, Table& table) {
-  for (const store::KeptFinding& one : hour.findings) {
-    if (is_asked_for(request, one.service) && table.rows.size() < request.limit) {
-      table.rows.push_back({format_time(hour.begin_ns), one.service, one.operation,
-                            text_or_absent(one.replica), text_or_absent(one.machine), one.kind, one.score,
-                            one.confidence, one.evidence});
+  void add(const store::DiagnosedHour& hour) {
+    ++hours_;
+    requests_ += hour.requests;
+    if (request_.by_category) {
+      add_categories(hour);
+    } else {
+      add_findings(hour);
+    }
+    if (hour.note.empty() || hour.note == store::kNoRequests) {
+      return;
+    }
+    if (++with_notes_ <= kMaxHourNotes) {
+      table_.notes.push_back(fmt::format("{}: {}", format_time(hour.begin_ns), hour.note));
+    }
+    oldest_note_ = hour.note;
+  }
+
+  void finish() {
+    if (with_notes_ > kMaxHourNotes) {
+      table_.notes.push_back(
+          fmt::format("{} more hours have notes, such as: {}", with_notes_ - kMaxHourNotes, oldest_note_));
+    }
+    if (found_ > table_.rows.size()) {
+      table_.notes.push_back(fmt::format("showing {} of {} {}", table_.rows.size(), found_,
+                                         request_.by_category ? "categories" : "findings"));
+    }
+    table_.notes.push_back(fmt::format("{} hours with {} requests", hours_, requests_));
+  }
+
+ private:
+  // Of those that are asked for.
+  bool takes(const std::string& service) {
+    if (!request_.service.empty() && request_.service != service) {
+      return false;
+    }
+    ++found_;
+    return table_.rows.size() < request_.limit;
+  }
+
+  void add_findings(const store::DiagnosedHour& hour) {
+    for (const store::KeptFinding& one : hour.findings) {
+      if (takes(one.service)) {
+        table_.rows.push_back({format_time(hour.begin_ns), one.service, one.operation,
+                               text_or_absent(one.replica), text_or_absent(one.machine), one.kind, one.score,
+                               one.confidence, one.evidence});
+      }
     }
   }
-}
 
-void add_categories(const FindingsRequest& request, const store::DiagnosedHour& hour, Table& table) {
-  for (const store::CategoryStatistics& one : hour.categories) {
-    if (!is_asked_for(request, one.service) || table.rows.size() >= request.limit) {
-      continue;
+  void add_categories(const store::DiagnosedHour& hour) {
+    for (const store::CategoryStatistics& one : hour.categories) {
+      if (!takes(one.service)) {
+        continue;
+      }
+      std::vector<Value> row{
+          format_time(hour.begin_ns),         one.category.empty() ? std::string("[other]") : one.service,
+          text_or_absent(one.operation),      text_or_absent(one.category),
+          static_cast<int64_t>(one.requests), one.weight};
+      for (const store::LatencyQuantile& quantile : {one.p50, one.p95, one.p99}) {
+        const bool has_interval = quantile.has_interval();
+        row.emplace_back(quantile.value_ns);
+        row.push_back(has_interval ? Value(quantile.low_ns) : Value());
+        row.push_back(has_interval ? Value(quantile.high_ns) : Value());
+      }
+      row.emplace_back(one.variation);
+      table_.rows.push_back(std::move(row));
     }
-    std::vector<Value> row{
-        format_time(hour.begin_ns),         one.category.empty() ? std::string("[other]") : one.service,
-        text_or_absent(one.operation),      text_or_absent(one.category),
-        static_cast<int64_t>(one.requests), one.weight};
-    for (const store::LatencyQuantile& quantile : {one.p50, one.p95, one.p99}) {
-      const bool has_interval = quantile.has_interval();
-      row.emplace_back(quantile.value_ns);
-      row.push_back(has_interval ? Value(quantile.low_ns) : Value());
-      row.push_back(has_interval ? Value(quantile.high_ns) : Value());
-    }
-    row.emplace_back(one.variation);
-    table.rows.push_back(std::move(row));
   }
-}
+
+  const FindingsRequest& request_;
+  Table& table_;
+  uint64_t hours_ = 0;
+  uint64_t requests_ = 0;
+  uint64_t found_ = 0;
+  uint64_t with_notes_ = 0;
+  std::string oldest_note_;
+};
 
 }  // namespace
 
@@ -99,6 +148,10 @@ Result<FindingsRequest> parse_findings(const Parameters& parameters, int64_t now
 }
 
 Result<Table> findings(const FindingsRequest& request, const std::string& data_dir) {
+  const auto directory = store::DataDirectory::open_for_reading(data_dir);
+  if (!directory) {
+    return propagate(directory);
+  }
   Table table;
   table.columns = request.by_category ? columns_by_category() : columns_by_finding();
   auto store = store::FindingStore::open_if_there(store::spans_path_of(data_dir));
@@ -108,27 +161,16 @@ Result<Table> findings(const FindingsRequest& request, const std::string& data_d
   if (!store->has_value()) {
     table.notes.emplace_back(
         "no hour of request traces has been diagnosed: a server does so once an hour, unless traces.diagnose "
-        "is "
-        "false");
+        "is false");
     return table;
   }
-  const auto hours = (*store)->hours(request.since_ns, request.until_ns, kMaxHours, request.by_category);
-  if (!hours) {
-    return propagate(hours);
+  HourRows rows(request, table);
+  const Status visited = (*store)->visit(request.since_ns, request.until_ns, request.by_category,
+                                         [&rows](const store::DiagnosedHour& hour) { rows.add(hour); });
+  if (!visited) {
+    return propagate(visited);
   }
-  uint64_t requests = 0;
-  for (const store::DiagnosedHour& hour : *hours) {
-    requests += hour.requests;
-    if (request.by_category) {
-      add_categories(request, hour, table);
-    } else {
-      add_findings(request, hour, table);
-    }
-    if (!hour.note.empty() && hour.note != store::kNoRequests) {
-      table.notes.push_back(fmt::format("{}: {}", format_time(hour.begin_ns), hour.note));
-    }
-  }
-  table.notes.push_back(fmt::format("{} hours with {} requests", hours->size(), requests));
+  rows.finish();
   return table;
 }
 

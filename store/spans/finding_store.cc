@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/stop_scope.h"
 #include "store/identity/directory_identity.h"
 
 namespace plimsoll::store {
@@ -156,30 +157,31 @@ Status FindingStore::read_findings(DiagnosedHour& hour) {
       });
 }
 
-Result<std::vector<DiagnosedHour>> FindingStore::hours(int64_t from_ns, int64_t to_ns, size_t limit,
-                                                       bool with_categories) {
+Status FindingStore::visit(int64_t from_ns, int64_t to_ns, bool with_categories,
+                           const std::function<void(const DiagnosedHour& hour)>& visitor) {
   // One state of all three tables.
   const auto transaction = sqlite::Transaction::begin_read(database_);
   if (!transaction) {
     return propagate(transaction);
   }
-  std::vector<DiagnosedHour> hours;
-  Status read = sqlite::for_each_row(
+  return sqlite::for_each_row(
       database_.query("SELECT begin_ns, requests, note FROM hour WHERE begin_ns >= ? AND begin_ns < ? "
-                      "ORDER BY begin_ns DESC LIMIT ?",
-                      from_ns, to_ns, limit),
-      [&](const sqlite::Statement& row) {
-        hours.push_back({.begin_ns = row.integer(0),
-                         .requests = static_cast<uint64_t>(row.integer(1)),
-                         .note = std::string(row.text(2)),
-                         .categories = {},
-                         .findings = {}});
+                      "ORDER BY begin_ns DESC",
+                      from_ns, to_ns),
+      [&](const sqlite::Statement& row) -> Status {
+        DiagnosedHour hour{.begin_ns = row.integer(0),
+                           .requests = static_cast<uint64_t>(row.integer(1)),
+                           .note = std::string(row.text(2)),
+                           .categories = {},
+                           .findings = {}};
+        Status read = check_stop();
+        read = read && with_categories ? read_categories(hour) : read;
+        read = read ? read_findings(hour) : read;
+        if (read) {
+          visitor(hour);
+        }
+        return read;
       });
-  for (DiagnosedHour& hour : hours) {
-    read = read && with_categories ? read_categories(hour) : read;
-    read = read ? read_findings(hour) : read;
-  }
-  return read ? Result<std::vector<DiagnosedHour>>(std::move(hours)) : propagate(read);
 }
 
 Result<std::optional<int64_t>> FindingStore::newest_ns(int64_t before_ns) {

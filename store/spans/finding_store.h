@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,9 +75,10 @@ class FindingStore {
   // All of it or nothing; in place of what there is of the same hour. Hours that began before `oldest_ns` go in the same transaction.
   Status add(const DiagnosedHour& hour, int64_t oldest_ns);
 
-  // The newest first, of hours that began within these times; so many hours at most. Categories only where they are wanted: there are many.
-  Result<std::vector<DiagnosedHour>> hours(int64_t from_ns, int64_t to_ns, size_t limit,
-                                           bool with_categories);
+  // Gives the hours that began within these times, the newest first, of one state of the file: one at a time, since the categories of years
+  // are many. Categories only where they are wanted. Ends early with the error of check_stop().
+  Status visit(int64_t from_ns, int64_t to_ns, bool with_categories,
+               const std::function<void(const DiagnosedHour& hour)>& visitor);
   // When the newest one began of those that began before `before_ns`; nothing: there is none.
   Result<std::optional<int64_t>> newest_ns(int64_t before_ns);
 

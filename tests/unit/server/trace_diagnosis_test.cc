@@ -27,6 +27,7 @@ namespace {
 using plimsoll::testing::PlainSpan;
 using plimsoll::testing::span_set_of;
 using plimsoll::testing::TemporaryDirectory;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -68,9 +69,11 @@ class TraceDiagnosis : public ::testing::Test {
     if (!opened || !*opened) {
       return {};
     }
-    const auto hours = (*opened)->hours(0, INT64_MAX, 100, true);
-    EXPECT_TRUE(hours) << hours.error().text();
-    return hours ? *hours : std::vector<store::DiagnosedHour>();
+    std::vector<store::DiagnosedHour> hours;
+    const Status visited = (*opened)->visit(0, INT64_MAX, true,
+                                            [&](const store::DiagnosedHour& hour) { hours.push_back(hour); });
+    EXPECT_TRUE(visited) << visited.error().text();
+    return hours;
   }
 
   TemporaryDirectory folder_;
@@ -170,6 +173,22 @@ TEST_F(TraceDiagnosis, EndsWithItsServer) {
   EXPECT_THAT(kept(), IsEmpty());
 }
 
+TEST_F(TraceDiagnosis, ListsAsManyAsAreAskedForAndSaysSo) {
+  for (int64_t hour = 0; hour < 8; ++hour) {
+    ASSERT_NO_FATAL_FAILURE(add_hour(kBegin + hour * kNsPerHour));
+    // Too many to compare with the hour before, of which each but the first says so.
+    ASSERT_TRUE(run(kBegin + (hour + 1) * kNsPerHour + 10 * kNsPerMinute, 80));
+  }
+  const auto some = query::findings({.limit = 3, .by_category = true}, data_dir_);
+  ASSERT_TRUE(some) << some.error().text();
+  EXPECT_THAT(some->rows, SizeIs(3));
+  EXPECT_THAT(some->notes, Contains("showing 3 of 8 categories"));
+  EXPECT_THAT(some->notes,
+              Contains("2 more hours have notes, such as: too many spans to compare with the hour before"));
+  EXPECT_THAT(some->notes, Contains("8 hours with 480 requests"));
+  EXPECT_THAT(some->notes, SizeIs(8));
+}
+
 TEST_F(TraceDiagnosis, IsListed) {
   const auto none = query::findings({}, data_dir_);
   ASSERT_TRUE(none) << none.error().text();
@@ -185,6 +204,7 @@ TEST_F(TraceDiagnosis, IsListed) {
   EXPECT_EQ(query::number_in(row[query::column_of(*by_category, "requests")]), 60);
   EXPECT_EQ(query::number_in(row[query::column_of(*by_category, "p50")]), kNsPerMs + 29);
   EXPECT_THAT(query::findings({.service = "other", .by_category = true}, data_dir_)->rows, IsEmpty());
+  EXPECT_EQ(query::findings({}, folder_ / "elsewhere").error().code, ErrorCode::kNotFound);
   EXPECT_FALSE(query::parse_findings({{"by", "hour"}}, 0));
   EXPECT_FALSE(query::parse_findings({{"since", "1h"}, {"until", "2h"}}, kBegin));
 }

@@ -207,7 +207,9 @@ TEST_F(CareSpanCheckTest, FindingsAreCheckedAndBackedUp) {
   ASSERT_TRUE(back_up(path_, folder_ / "backup"));
   auto copied = FindingStore::open_if_there(folder_ / "backup/spans");
   ASSERT_TRUE(copied && *copied);
-  EXPECT_THAT(*(*copied)->hours(0, 10, 10, true), ::testing::ElementsAre(hour));
+  std::vector<DiagnosedHour> hours;
+  ASSERT_TRUE((*copied)->visit(0, 10, true, [&](const DiagnosedHour& one) { hours.push_back(one); }));
+  EXPECT_THAT(hours, ::testing::ElementsAre(hour));
   auto database = *sqlite::Database::open(path_ + "/spans/findings.db", sqlite::OpenMode::kReadWrite);
   ASSERT_TRUE(database.run("PRAGMA foreign_keys=OFF; DELETE FROM hour"));
   EXPECT_THAT(check(), Contains(AllOf(StartsWith("spans/findings.db: "), HasSubstr("that is not there"))));

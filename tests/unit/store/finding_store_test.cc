@@ -46,15 +46,17 @@ class FindingStoreTest : public ::testing::Test {
  protected:
   Result<FindingStore> open() { return FindingStore::open(folder_.path(), "0123456789abcdef"); }
 
-  std::vector<DiagnosedHour> read(int64_t from_ns, int64_t to_ns, size_t limit, bool with_categories = true) {
+  std::vector<DiagnosedHour> read(int64_t from_ns, int64_t to_ns, bool with_categories = true) {
     auto store = FindingStore::open_if_there(folder_.path());
     EXPECT_TRUE(store && *store);
     if (!store || !*store) {
       return {};
     }
-    const auto hours = (*store)->hours(from_ns, to_ns, limit, with_categories);
-    EXPECT_TRUE(hours) << hours.error().text();
-    return hours ? *hours : std::vector<DiagnosedHour>();
+    std::vector<DiagnosedHour> hours;
+    const Status visited = (*store)->visit(from_ns, to_ns, with_categories,
+                                           [&](const DiagnosedHour& hour) { hours.push_back(hour); });
+    EXPECT_TRUE(visited) << visited.error().text();
+    return hours;
   }
 
   testing::TemporaryDirectory folder_;
@@ -69,7 +71,7 @@ TEST_F(FindingStoreTest, IsMadeByItsWriter) {
   const auto newest = store->newest_ns(INT64_MAX);
   ASSERT_TRUE(newest) << newest.error().text();
   EXPECT_FALSE(newest->has_value());
-  EXPECT_THAT(read(0, INT64_MAX, 10), IsEmpty());
+  EXPECT_THAT(read(0, INT64_MAX), IsEmpty());
   EXPECT_EQ(FindingStore::open(folder_.path(), "fedcba9876543210").error().code, ErrorCode::kConflict);
 }
 
@@ -83,12 +85,11 @@ TEST_F(FindingStoreTest, GivesBackWhatWasKept) {
   ASSERT_TRUE(newest) << newest.error().text();
   EXPECT_EQ(*newest, 3 * kHour);
   EXPECT_EQ(*store->newest_ns(3 * kHour), 2 * kHour);
-  EXPECT_THAT(read(0, INT64_MAX, 10), ElementsAre(hour_of(3), hour_of(2), hour_of(1)));
-  EXPECT_THAT(read(0, INT64_MAX, 2), ElementsAre(hour_of(3), hour_of(2)));
-  EXPECT_THAT(read(2 * kHour, 3 * kHour, 10), ElementsAre(hour_of(2)));
+  EXPECT_THAT(read(0, INT64_MAX), ElementsAre(hour_of(3), hour_of(2), hour_of(1)));
+  EXPECT_THAT(read(2 * kHour, 3 * kHour), ElementsAre(hour_of(2)));
   DiagnosedHour brief = hour_of(2);
   brief.categories.clear();
-  EXPECT_THAT(read(2 * kHour, 3 * kHour, 10, /*with_categories=*/false), ElementsAre(brief));
+  EXPECT_THAT(read(2 * kHour, 3 * kHour, /*with_categories=*/false), ElementsAre(brief));
 }
 
 TEST_F(FindingStoreTest, AnHourTakesThePlaceOfTheSameOneAndOldOnesGo) {
@@ -101,7 +102,7 @@ TEST_F(FindingStoreTest, AnHourTakesThePlaceOfTheSameOneAndOldOnesGo) {
   again.findings.clear();
   again.note = "again";
   ASSERT_TRUE(store->add(again, 2 * kHour));
-  EXPECT_THAT(read(0, INT64_MAX, 10), ElementsAre(again, hour_of(2)));
+  EXPECT_THAT(read(0, INT64_MAX), ElementsAre(again, hour_of(2)));
 }
 
 }  // namespace
