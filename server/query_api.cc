@@ -14,7 +14,6 @@
 #include "query/registry/openapi.h"
 #include "query/registry/registry_document.h"
 #include "query/registry/view.h"
-#include "query/traces/stored_requests.h"
 #include "server/server_sources.h"
 #include "server/withheld.h"
 
@@ -42,8 +41,9 @@ http::Threads threads_for(query::Effort effort) {
 constexpr uint64_t kQuestionsAboutTraces = 2;
 
 uint64_t max_spans_of(const query::View& view, const QueryLimits& limits) {
-  return std::min(view.max_spans,
-                  limits.trace_memory_bytes / query::kBytesOfReadSpan / kQuestionsAboutTraces);
+  return view.max_spans == 0 ? 0
+                             : std::min(view.max_spans, limits.trace_memory_bytes / view.bytes_per_span /
+                                                            kQuestionsAboutTraces);
 }
 
 // Within the limits of time, and as long as its client is there.
@@ -79,7 +79,7 @@ Status take_memory(const query::View& view, const QueryLimits& limits, const htt
                    MemoryShare& memory) {
   const uint64_t bytes = view.answer_kind == query::AnswerKind::kSql
                              ? memory_of(limits.sql)
-                             : max_spans_of(view, limits) * query::kBytesOfReadSpan;
+                             : max_spans_of(view, limits) * view.bytes_per_span;
   if (bytes == 0) {
     return {};
   }

@@ -151,7 +151,7 @@ Result<CloudDiagResult> clouddiag(const traces::SpanSet& spans, const traces::As
       continue;
     }
     ++result.anomalous_categories;
-    const auto requests = request_matrix(spans, assembly, members, options.time_of);
+    const auto requests = request_matrix(spans, assembly, members, options.time_of, options.max_entries);
     const auto columns = requests ? anomalous_columns(*requests, options) : propagate(requests);
     if (columns) {
       add_columns(*requests, *columns, methods);

@@ -23,9 +23,10 @@ struct CloudDiagOptions {
   double max_cosine = 0.5;   // beta: of a method's column with its column of L, below which it is anomalous
   size_t min_requests = 20;  // of a category
   // What finds more (docs/diagnosis.md).
-  bool divides_by_median = false;  // columns count alike
-  bool by_set = false;             // categories by the set of methods instead of the call tree
-  bool ranks_by_mass = false;      // by the sum of E instead of by categories
+  bool divides_by_median = false;            // columns count alike
+  bool by_set = false;                       // categories by the set of methods instead of the call tree
+  bool ranks_by_mass = false;                // by the sum of E instead of by categories
+  uint64_t max_entries = kMaxMatrixEntries;  // of the matrix of a category; larger ones are skipped
 
   static CloudDiagOptions improved() {
     return {.time_of = TimeOf::kSelf,

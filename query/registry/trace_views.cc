@@ -55,6 +55,7 @@ and --csv only.
                   {"confidence", "share", "That it is no noise; absent for the paper's methods"},
                   {"evidence", "", "Why, in numbers"}},
       .max_spans = kMaxReadSpans,
+      .bytes_per_span = kBytesOfReadSpan,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_diagnosis(question.parameters, question.now_ns);
         return request ? as_answer(diagnose_store(*request, sources.data_dir(), question.max_spans))
@@ -90,6 +91,7 @@ View trace_view() {
                   {"is_error", "", "yes: the call reported an error"},
                   {"repairs", "", "What was wrong with the span (docs/traces.md)"}},
       .max_spans = kMaxSpansOfTrace,
+      .bytes_per_span = kBytesOfShownSpan,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_trace(question.parameters, question.now_ns);
         return request ? as_answer(show_stored_trace(*request, sources.data_dir(), question.max_spans))

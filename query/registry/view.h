@@ -154,7 +154,8 @@ struct View {
   Audience audience = Audience::kReaders;
   Effort effort = Effort::kLong;
   AnswerKind answer_kind = AnswerKind::kTable;
-  uint64_t max_spans = 0;  // of request traces that an answer needs at most; 0: it reads none
+  uint64_t max_spans = 0;       // of request traces that an answer needs at most; 0: it reads none
+  uint64_t bytes_per_span = 0;  // that an answer takes at most, with itself
   std::vector<OrderSpec> orders = {};
   // Of a table: the command's exit status is 1 where it holds, for scripts and probes. Nothing: an answer is a success.
   std::optional<FailureRule> fails_where = {};

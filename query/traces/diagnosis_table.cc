@@ -162,11 +162,20 @@ std::vector<uint32_t> traces_for(const Sides& sides, bool with_reference) {
   return traces;
 }
 
+// Times, replicas, both parts, and what their decomposition works with.
+constexpr uint64_t kBytesOfMatrixEntry = 24;
+
+uint64_t max_entries_of(const DiagnosisRequest& request) {
+  return std::min(request.max_matrix_entries, diagnosis::kMaxMatrixEntries);
+}
+
 // `service`: rows of this one only; 0: all.
-Result<Table> by_clouddiag(const TracedRequests& requests, const Sides& sides, bool as_printed,
-                           uint32_t service) {
-  const diagnosis::CloudDiagOptions options =
+Result<Table> by_clouddiag(const DiagnosisRequest& request, const TracedRequests& requests,
+                           const Sides& sides, uint32_t service) {
+  const bool as_printed = request.by == Method::kPaper;
+  diagnosis::CloudDiagOptions options =
       as_printed ? diagnosis::CloudDiagOptions() : diagnosis::CloudDiagOptions::improved();
+  options.max_entries = max_entries_of(request);
   const auto found =
       diagnosis::clouddiag(*requests.spans, requests.assembly, traces_for(sides, !as_printed), options);
   if (!found) {
@@ -207,9 +216,10 @@ Result<Table> by_clouddiag(const TracedRequests& requests, const Sides& sides, b
   return table;
 }
 
-Result<Table> by_pca(const TracedRequests& requests, const Sides& sides, uint32_t service) {
+Result<Table> by_pca(const DiagnosisRequest& request, const TracedRequests& requests, const Sides& sides,
+                     uint32_t service) {
   const auto matrix = diagnosis::request_matrix(*requests.spans, requests.assembly, traces_for(sides, true),
-                                                diagnosis::TimeOf::kInclusive);
+                                                diagnosis::TimeOf::kInclusive, max_entries_of(request));
   if (!matrix) {
     return propagate(matrix);
   }
@@ -285,9 +295,9 @@ Result<Table> diagnosis_table(const DiagnosisRequest& request, const TracedReque
   switch (request.by) {
     case Method::kCloudDiag:
     case Method::kPaper:
-      return by_clouddiag(requests, *sides, request.by == Method::kPaper, options.service);
+      return by_clouddiag(request, requests, *sides, options.service);
     case Method::kPca:
-      return by_pca(requests, *sides, options.service);
+      return by_pca(request, requests, *sides, options.service);
     case Method::kAll:
       break;
   }
@@ -304,7 +314,12 @@ Result<Table> diagnose_store(const DiagnosisRequest& request, const std::string&
   if (!requests) {
     return propagate(requests);
   }
-  auto table = diagnosis_table(request, *requests);
+  // A matrix takes what the spans leave of their memory.
+  DiagnosisRequest bounded = request;
+  const uint64_t spans = requests->spans->spans().size();
+  bounded.max_matrix_entries =
+      (std::max(std::min(max_spans, kMaxReadSpans), spans) - spans) * kBytesOfReadSpan / kBytesOfMatrixEntry;
+  auto table = diagnosis_table(bounded, *requests);
   if (!table) {
     return with_damage(propagate(table), requests->damage);
   }

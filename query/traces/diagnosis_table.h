@@ -22,6 +22,7 @@ struct DiagnosisRequest {
   std::string service = {};  // findings of this service only; empty: all
   Method by = Method::kAll;
   int64_t now_ns = 0;
+  uint64_t max_matrix_entries = UINT64_MAX;  // requests x methods, of the paper's methods
 };
 
 // since, until, reference_since, reference_until, service, by

@@ -11,6 +11,9 @@
 
 namespace plimsoll::query {
 
+// Memory that a span takes at most while it is read and becomes a row, and in the text of the answer, with names of usual lengths.
+inline constexpr uint64_t kBytesOfShownSpan = 2000;
+
 struct TraceRequest {
   traces::TraceId id;
 };

@@ -12,6 +12,7 @@
 #include "query/registry/view.h"
 #include "query/snapshot/snapshot.h"
 #include "query/traces/stored_requests.h"
+#include "query/traces/trace_table.h"
 #include "server/measuring_order.h"
 #include "server/server_sources.h"
 #include "store/ingest.h"
@@ -118,15 +119,21 @@ TEST_F(QueryApi, HoldsQuestionsAboutTracesToTheirLimits) {
   const int64_t now_ns = wall_now_ns();
   const plimsoll::testing::PlainSpan span{.start_ns = now_ns - kNsPerMinute, .end_ns = now_ns};
   ASSERT_TRUE((*sink)->add(plimsoll::testing::span_set_of({span}), 1));
-  const auto ask = [&](const QueryLimits& limits) {
+  const auto ask = [&](const QueryLimits& limits, const char* path = "/api/v1/diagnosis",
+                       http::Request request = {}) {
     const auto routes = query_routes(snapshots_, hooks_, limits);
-    return std::ranges::find(routes, "/api/v1/diagnosis", &http::Route::path)->handle(http::Request());
+    return std::ranges::find(routes, path, &http::Route::path)->handle(request);
   };
   EXPECT_EQ(ask({}).status, 200);
   EXPECT_EQ(ask({.trace_memory_bytes = 2 * query::kBytesOfReadSpan}).status, 200) << "room for one of two";
   const http::Response large = ask({.trace_memory_bytes = query::kBytesOfReadSpan});
   EXPECT_EQ(large.status, 413);
   EXPECT_THAT(large.body, HasSubstr("ask about a shorter time"));
+  // With its row in the answer a span takes more.
+  http::Request one;
+  one.query = {{"id", to_text(span.trace)}};
+  EXPECT_EQ(ask({.trace_memory_bytes = 2 * query::kBytesOfShownSpan}, "/api/v1/trace", one).status, 200);
+  EXPECT_EQ(ask({.trace_memory_bytes = 2 * query::kBytesOfShownSpan - 1}, "/api/v1/trace", one).status, 413);
 }
 
 TEST_F(QueryApi, AnswersWithRequestTracesToReaders) {

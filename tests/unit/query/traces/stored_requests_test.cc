@@ -127,6 +127,21 @@ TEST(Diagnosis, ReadsWhatItNeedsOfAStore) {
             std::pair(int64_t{5400}, int64_t{-1}));
 }
 
+// Two requests of one method take two entries, which 48 bytes of spans that are not there have room for.
+TEST(Diagnosis, HoldsMatricesToTheMemoryOfSpans) {
+  const TemporaryDirectory folder;
+  const std::string data_dir = folder / "data";
+  store_request(data_dir, 1, 1);
+  store_request(data_dir, 2, 1);
+  const DiagnosisRequest request{.service = {}, .by = DiagnosisRequest::Method::kPca};
+  const auto refused = diagnose_store(request, data_dir, 2);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kTooLarge);
+  EXPECT_THAT(refused.error().message, HasSubstr("at most 0 entries"));
+  const auto made = diagnose_store(request, data_dir, 3);
+  EXPECT_TRUE(made || made.error().code != ErrorCode::kTooLarge) << made.error().text();
+}
+
 TEST(Diagnosis, SaysWhatIsWrongWithItsParameters) {
   const auto field_of = [](const Parameters& parameters) {
     const auto request = parse_diagnosis(parameters, kBegin);
