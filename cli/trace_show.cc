@@ -95,13 +95,14 @@ double ms_of(int64_t ns) {
 
 std::string trace_tree(const query::Table& table, const TraceColumns& columns) {
   const TraceRow& first = table.rows.front();
-  std::string text = fmt::format(
-      "trace {}, {} spans, {}{}\n{:>10}  {:>10}  {:>10}  call\n", query::text_in(first[columns.trace]),
-      table.rows.size(), query::text_in(first[columns.began]),
-      is_yes(first, columns.is_partial) ? ", spans are missing" : "", "start ms", "total ms", "self ms");
+  std::string text = fmt::format("trace {}, {} spans, {}{}\n{:>10}  {:>10}  {:>10}  call\n",
+                                 printable(query::text_in(first[columns.trace])), table.rows.size(),
+                                 printable(query::text_in(first[columns.began])),
+                                 is_yes(first, columns.is_partial) ? ", spans are missing" : "", "start ms",
+                                 "total ms", "self ms");
   for (const TraceRow& row : table.rows) {
-    const std::string replica = query::text_in(row[columns.replica]);
-    const std::string repairs = query::text_in(row[columns.repairs]);
+    const std::string replica = printable(query::text_in(row[columns.replica]));
+    const std::string repairs = printable(query::text_in(row[columns.repairs]));
     // Deeper trees stay readable.
     constexpr int64_t kMaxIndent = 40;
     const auto indent =
@@ -109,7 +110,8 @@ std::string trace_tree(const query::Table& table, const TraceColumns& columns) {
     fmt::format_to(std::back_inserter(text), "{:10.3f}  {:10.3f}  {:10.3f}  {}{} {}{}{}{}{}\n",
                    ms_of(whole(row, columns.start)), ms_of(whole(row, columns.duration)),
                    ms_of(whole(row, columns.self)), std::string(indent, ' '),
-                   query::text_in(row[columns.service]), query::text_in(row[columns.method]),
+                   printable(query::text_in(row[columns.service])),
+                   printable(query::text_in(row[columns.method])),
                    replica.empty() ? "" : fmt::format(" on {}", replica),
                    is_yes(row, columns.is_gap) ? " (self: network and queues)" : "",
                    is_yes(row, columns.is_error) ? " [error]" : "",
@@ -120,14 +122,21 @@ std::string trace_tree(const query::Table& table, const TraceColumns& columns) {
 
 std::string trace_json(const query::Table& table, const TraceColumns& columns) {
   const TraceRow& first = table.rows.front();
-  std::string text = fmt::format("{{\"trace\": \"{}\", \"is_partial\": {}, \"spans\": [",
-                                 query::text_in(first[columns.trace]), is_yes(first, columns.is_partial));
+  std::string text = "{\"trace\": ";
+  append_json_string(query::text_in(first[columns.trace]), text);
+  fmt::format_to(std::back_inserter(text), ", \"is_partial\": {}, \"spans\": [",
+                 is_yes(first, columns.is_partial));
   bool is_first = true;
   for (const TraceRow& row : table.rows) {
     const std::string parent = query::text_in(row[columns.parent]);
-    fmt::format_to(std::back_inserter(text), "{}{{\"span\": \"{}\", \"parent\": {}",
-                   std::exchange(is_first, false) ? "" : ", ", query::text_in(row[columns.span]),
-                   parent.empty() ? "null" : fmt::format("\"{}\"", parent));
+    text += std::exchange(is_first, false) ? "{\"span\": " : ", {\"span\": ";
+    append_json_string(query::text_in(row[columns.span]), text);
+    text += ", \"parent\": ";
+    if (parent.empty()) {
+      text += "null";
+    } else {
+      append_json_string(parent, text);
+    }
     for (const auto& [name, column] : {std::pair("service", columns.service),
                                        {"method", columns.method},
                                        {"replica", columns.replica},
@@ -154,7 +163,9 @@ Result<query::Table> trace_in_files(const TraceShowOptions& options) {
   if (!trace) {
     return propagate(trace);
   }
-  return query::trace_table(**trace, *files);
+  query::Table table = query::trace_table(**trace, *files);
+  table.notes = files->notes;
+  return table;
 }
 
 Result<query::Table> stored_trace(const TraceShowOptions& options) {

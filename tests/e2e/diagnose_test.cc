@@ -155,6 +155,28 @@ TEST_F(Diagnose, ReadsTracesThatWereImported) {
   EXPECT_THAT(nothing.err, HasSubstr("no request in"));
 }
 
+// Applications name services and calls.
+TEST_F(Diagnose, NamesOfCallsDoNotReachTheTerminalAsTheyAre) {
+  std::ofstream(folder_ / "odd.json")
+      << R"([{"traceId": "4bf92f3577b34da6a3ce929d0e0e4736", "id": "00f067aa0ba902b7", "kind": "SERVER",
+              "name": "get\u001b[2J", "timestamp": 1763708400000000, "duration": 5000,
+              "localEndpoint": {"serviceName": "web\u001b[31m"}}])";
+  const std::vector<std::string> show{"plimsoll", "trace",    "show",
+                                      "4bf92f35", "--traces", folder_ / "odd.json"};
+  const Finished text = run(show);
+  ASSERT_EQ(text.status, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("web?[31m get?[2J"), Not(HasSubstr("\x1b"))));
+  std::vector<std::string> as_json = show;
+  as_json.emplace_back("--json");
+  const Finished document = run(as_json);
+  ASSERT_EQ(document.status, 0) << document.err;
+  EXPECT_THAT(document.out, Not(HasSubstr("\x1b")));
+  const Json spans = Json::parse(document.out)["spans"];
+  ASSERT_EQ(spans.size(), 1);
+  EXPECT_EQ(spans[0]["span"], "00f067aa0ba902b7");
+  EXPECT_TRUE(spans[0]["parent"].is_null());
+}
+
 // A server says of what it received what a reader of its data directory says.
 TEST_F(Diagnose, AsksAServer) {
   const std::string data_dir = folder_ / "served";
