@@ -27,8 +27,10 @@ void add_diagnose(CLI::App& app, DiagnoseOptions& options) {
   auto* command = app.add_subcommand(
       "diagnose", "Find the service, method and replica that makes requests slow, from their traces");
   add_trace_source(*command, options.traces, options.source);
-  add_time(*command, "--since", options.since,
-           "Start of the window to diagnose: RFC 3339, or 30m for half an hour ago (default: all)");
+  add_time(
+      *command, "--since", options.since,
+      "Start of the window to diagnose: RFC 3339, or 30m for half an hour ago (default: all; with --data "
+      "and --server the last hour)");
   add_time(*command, "--until", options.until, "End of the window");
   add_time(
       *command, "--reference-since", options.reference_since,
@@ -118,7 +120,8 @@ void add_trace(CLI::App& app, TraceShowOptions& options) {
   auto* trace = app.add_subcommand("trace", "Look at single request traces: show");
   trace->require_subcommand(1);
   auto* show = trace->add_subcommand("show", "Print a request as a tree of calls with their times");
-  show->add_option("id", options.id, "Trace ID in hexadecimal; the first or last digits will do")
+  show->add_option("id", options.id,
+                   "Trace ID in hexadecimal; with --traces the first or last digits are enough")
       ->type_name("ID")
       ->required();
   add_trace_source(*show, options.traces, options.source);
