@@ -23,6 +23,11 @@ constexpr std::string_view kRestoreSpans =
     "dropped with its "
     "block (retention.traces_max_age)";
 
+bool has_gone(const BlockFolder& block) {
+  std::error_code error;
+  return !std::filesystem::exists(block.path, error) && !error;
+}
+
 class SpanBlockCheck {
  public:
   SpanBlockCheck(CheckLog& log, const BlockFolder& block, SpanCatalogue& catalogue)
@@ -38,10 +43,7 @@ class SpanBlockCheck {
   }
 
  private:
-  bool is_gone() const {
-    std::error_code error;
-    return !std::filesystem::exists(block_.path, error) && !error;
-  }
+  bool is_gone() const { return has_gone(block_); }
 
   // Spans are in `recent` or in a file, and no file goes before its block does.
   Status check_at_one_moment() {
@@ -179,8 +181,7 @@ class SpanBlockCheck {
 }  // namespace
 
 void check_span_block(CheckLog& log, const BlockFolder& block, std::string_view id) {
-  std::error_code error;
-  if (!std::filesystem::exists(block.path, error)) {
+  if (has_gone(block)) {
     return;
   }
   ++log.report().span_blocks;
@@ -189,7 +190,10 @@ void check_span_block(CheckLog& log, const BlockFolder& block, std::string_view 
   }
   auto catalogue = SpanCatalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
   if (!catalogue) {
-    log.add(block.catalogue_path(), catalogue.error(), kRestoreSpans);
+    // Its pages were checked for seconds meanwhile.
+    if (!has_gone(block)) {
+      log.add(block.catalogue_path(), catalogue.error(), kRestoreSpans);
+    }
     return;
   }
   SpanBlockCheck(log, block, *catalogue).run();
