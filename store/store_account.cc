@@ -90,15 +90,17 @@ Status measure_others(const DataDirectory& directory, StoreAccount& account) {
     account.archive_bytes += *bytes;
   }
   const auto symbols = allocated_bytes(directory.path() + "/symtab");
+  const auto spans = allocated_bytes(directory.spans_path());
   const auto all = allocated_bytes(directory.path());
   const auto free = free_bytes(directory.path());
-  for (const auto* bytes : {&symbols, &all, &free}) {
+  for (const auto* bytes : {&symbols, &spans, &all, &free}) {
     if (!*bytes) {
       return propagate(*bytes);
     }
   }
   account.symbol_bytes = *symbols;
-  account.other_bytes = *all - account.block_bytes - account.archive_bytes - *symbols;
+  account.span_bytes = *spans;
+  account.other_bytes = *all - account.block_bytes - account.archive_bytes - *symbols - *spans;
   account.disk_free_bytes = *free;
   return {};
 }

@@ -91,6 +91,8 @@ Table by_block(const store::StoreAccount& account, const store::RetentionLimits&
                             account.archive_bytes_a_day)),
       fmt::format("symbol tables: {}", room_text(account.symbol_bytes, limits.symbols_max_bytes,
                                                  "retention.symbols_max_bytes", 0)),
+      fmt::format("request traces: {}",
+                  room_text(account.span_bytes, limits.traces_max_bytes, "retention.traces_max_bytes", 0)),
       fmt::format("other files: {}", size_text(account.other_bytes)),
       fmt::format("{} free on the disk, of which {} stay free by retention.min_free_bytes",
                   size_text(account.disk_free_bytes), size_text(limits.min_free_bytes))};
@@ -110,8 +112,8 @@ struct LimitedPart {
 
 std::vector<LimitedPart> limited_parts(const store::StoreAccount& account,
                                        const store::RetentionLimits& limits) {
-  const int64_t used_bytes =
-      account.block_bytes + account.archive_bytes + account.symbol_bytes + account.other_bytes;
+  const int64_t used_bytes = account.block_bytes + account.archive_bytes + account.symbol_bytes +
+                             account.span_bytes + account.other_bytes;
   return {{"rows", account.block_bytes, limits.rows_max_bytes, account.block_bytes_a_day,
            limits.rows_max_age_ns, "retention.rows_max_bytes", "the oldest block is dropped"},
           // Nothing is rolled up by size where nothing is by age.
@@ -124,6 +126,8 @@ std::vector<LimitedPart> limited_parts(const store::StoreAccount& account,
            "the oldest are dropped; their rows stay, and cannot be rebuilt"},
           {"symbol tables", account.symbol_bytes, limits.symbols_max_bytes, 0, 0,
            "retention.symbols_max_bytes", "those not used for the longest time are dropped"},
+          {"request traces", account.span_bytes, limits.traces_max_bytes, 0, limits.traces_max_age_ns,
+           "retention.traces_max_bytes", "the oldest block is dropped"},
           {"disk", used_bytes, used_bytes + account.disk_free_bytes - limits.min_free_bytes,
            account.block_bytes_a_day + account.archive_bytes_a_day, 0, "retention.min_free_bytes",
            "the oldest block is dropped, and uploads wait"}};

@@ -28,7 +28,8 @@ store::StoreAccount account() {
   account.raw_profiles = 10;
   account.archive_bytes = 500;
   account.symbol_bytes = 100;
-  account.other_bytes = 400;
+  account.span_bytes = 250;
+  account.other_bytes = 150;
   account.block_bytes_a_day = 200;
   account.disk_free_bytes = 6000;
   return account;
@@ -40,6 +41,7 @@ store::RetentionLimits limits() {
   limits.rows_max_bytes = 8000;
   limits.full_max_bytes = 5000;
   limits.symbols_max_bytes = 1000;
+  limits.traces_max_bytes = 1000;
   limits.min_free_bytes = 1000;
   return limits;
 }
@@ -66,6 +68,7 @@ TEST(StoreStatus, ByLimitSaysHowMuchIsUsedAndForHowLongItLasts) {
       "rows stay, and cannot be rebuilt\"\n"
       "symbol tables,100,1000,0.1,,,,retention.symbols_max_bytes,those not used for the longest time are "
       "dropped\n"
+      "request traces,250,1000,0.25,,,7,retention.traces_max_bytes,the oldest block is dropped\n"
       "disk,5000,10000,0.5,200,50,,retention.min_free_bytes,\"the oldest block is dropped, "
       "and uploads wait\"\n");
 }
