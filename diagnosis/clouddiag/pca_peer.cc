@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/sort_stably.h"
+#include "base/stop_scope.h"
 #include "diagnosis/rpca/robust_pca.h"
 #include "diagnosis/rpca/symmetric_eigen.h"
 #include "statistics/rank_test.h"
@@ -33,10 +34,20 @@ void standardize(Matrix& matrix) {
   }
 }
 
-SymmetricEigen covariance_eigen(const Matrix& matrix) {
+// Of the largest matrix a row takes 10 ms.
+constexpr size_t kRowsBetweenChecks = 64;
+
+Status goes_on_with(size_t row) {
+  return row % kRowsBetweenChecks == 0 ? check_stop() : Status();
+}
+
+Result<SymmetricEigen> covariance_eigen(const Matrix& matrix) {
   const size_t n = matrix.columns();
   std::vector<double> covariance(n * n);
   for (size_t row = 0; row < matrix.rows(); ++row) {
+    if (const Status goes_on = goes_on_with(row); !goes_on) {
+      return propagate(goes_on);
+    }
     const auto values = matrix.row(row);
     for (size_t i = 0; i < n; ++i) {
       for (size_t j = i; j < n; ++j) {
@@ -71,6 +82,28 @@ double q_limit(std::span<const double> rest, double alpha) {
   return base <= 0 || h <= 0 ? std::numeric_limits<double>::infinity() : theta1 * std::pow(base, 1 / h);
 }
 
+// Methods that take longer in anomalous requests than in the others.
+std::vector<SuspectMethod> suspects_among(const Matrix& ms, const std::vector<uint8_t>& is_anomalous,
+                                          double alpha) {
+  const double min_z = statistics::student_t_quantile(1 - alpha, std::numeric_limits<double>::infinity());
+  std::vector<SuspectMethod> suspects;
+  for (size_t column = 0; column < ms.columns(); ++column) {
+    std::vector<double> anomalous;
+    std::vector<double> usual;
+    for (size_t row = 0; row < ms.rows(); ++row) {
+      (is_anomalous[row] != 0 ? anomalous : usual).push_back(static_cast<double>(ms.at(row, column)));
+    }
+    std::ranges::sort(anomalous);
+    std::ranges::sort(usual);
+    const double z = statistics::mann_whitney(anomalous, usual).z;
+    if (z > min_z) {
+      suspects.push_back({column, z});
+    }
+  }
+  sort_stably(suspects, [](const SuspectMethod& suspect) { return -suspect.z; });
+  return suspects;
+}
+
 }  // namespace
 
 Result<PcaResult> pca_mann_whitney(const RequestMatrix& requests, const PcaOptions& options) {
@@ -85,26 +118,32 @@ Result<PcaResult> pca_mann_whitney(const RequestMatrix& requests, const PcaOptio
     return result;
   }
   standardize(matrix);
-  const SymmetricEigen eigen = covariance_eigen(matrix);
+  const auto eigen = covariance_eigen(matrix);
+  if (!eigen) {
+    return propagate(eigen);
+  }
   std::vector<size_t> order(matrix.columns());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::sort(order, std::greater<>(), [&eigen](size_t i) { return eigen.values[i]; });
-  const double total = std::accumulate(eigen.values.begin(), eigen.values.end(), 0.0);
+  std::ranges::sort(order, std::greater<>(), [&eigen](size_t i) { return eigen->values[i]; });
+  const double total = std::accumulate(eigen->values.begin(), eigen->values.end(), 0.0);
   size_t kept = 0;
   for (double sum = 0; kept < order.size() && sum < options.variance * total; ++kept) {
-    sum += eigen.values[order[kept]];
+    sum += eigen->values[order[kept]];
   }
   std::vector<double> rest;
   for (size_t i = kept; i < order.size(); ++i) {
-    rest.push_back(eigen.values[order[i]]);
+    rest.push_back(eigen->values[order[i]]);
   }
   const double limit = q_limit(rest, options.request_alpha);
   std::vector<uint8_t> is_anomalous(matrix.rows());
   for (size_t row = 0; row < matrix.rows(); ++row) {
+    if (const Status goes_on = goes_on_with(row); !goes_on) {
+      return propagate(goes_on);
+    }
     const auto values = matrix.row(row);
     double error = 0;
     for (size_t i = kept; i < order.size(); ++i) {
-      const auto vector = eigen.vector(order[i]);
+      const auto vector = eigen->vector(order[i]);
       double along = 0;
       for (size_t j = 0; j < values.size(); ++j) {
         along += vector[j] * static_cast<double>(values[j]);
@@ -114,23 +153,7 @@ Result<PcaResult> pca_mann_whitney(const RequestMatrix& requests, const PcaOptio
     is_anomalous[row] = error > limit ? 1 : 0;
     result.anomalous_requests += is_anomalous[row];
   }
-  const double min_z =
-      statistics::student_t_quantile(1 - options.method_alpha, std::numeric_limits<double>::infinity());
-  for (size_t column = 0; column < matrix.columns(); ++column) {
-    std::vector<double> anomalous;
-    std::vector<double> usual;
-    for (size_t row = 0; row < matrix.rows(); ++row) {
-      (is_anomalous[row] != 0 ? anomalous : usual)
-          .push_back(static_cast<double>(requests.ms.at(row, column)));
-    }
-    std::ranges::sort(anomalous);
-    std::ranges::sort(usual);
-    const double z = statistics::mann_whitney(anomalous, usual).z;
-    if (z > min_z) {
-      result.methods.push_back({column, z});
-    }
-  }
-  sort_stably(result.methods, [](const SuspectMethod& suspect) { return -suspect.z; });
+  result.methods = suspects_among(requests.ms, is_anomalous, options.method_alpha);
   return result;
 }
 

@@ -26,7 +26,7 @@ struct PcaResult {
 };
 
 // Columns are standardized. A request is anomalous where what the components leave of it, squared, exceeds the limit of Jackson and
-// Mudholkar, Technometrics 21 (1979). kTooLarge for over 4,096 methods.
+// Mudholkar, Technometrics 21 (1979). kTooLarge for over 4,096 methods; ends early with the error of check_stop().
 Result<PcaResult> pca_mann_whitney(const RequestMatrix& requests, const PcaOptions& options = {});
 
 }  // namespace plimsoll::diagnosis

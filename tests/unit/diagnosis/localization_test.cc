@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <numeric>
 #include <random>
 
+#include "base/stop_scope.h"
 #include "diagnosis/clouddiag/clouddiag.h"
 #include "diagnosis/clouddiag/pca_peer.h"
 #include "diagnosis/localization/diagnosis.h"
@@ -304,6 +306,28 @@ TEST(CloudDiag, SkipsCategoriesThatAreTooLarge) {
   const auto requests = request_matrix(spans, assembly, all, TimeOf::kSelf);
   ASSERT_TRUE(requests);
   EXPECT_EQ(pca_mann_whitney(*requests).error().code, ErrorCode::kTooLarge);
+}
+
+// As a server's answers do at their time limit.
+TEST(PcaMannWhitney, EndsWithTheScopeOfItsQuestion) {
+  traces::SpanSet spans;
+  for (uint64_t i = 1; i <= 40; ++i) {
+    ASSERT_TRUE(spans.add({.trace = {0, i},
+                           .id = i,
+                           .start_ns = 0,
+                           .end_ns = static_cast<int64_t>(1000 * i),
+                           .service = "s",
+                           .operation = "o"}));
+  }
+  const traces::Assembly assembly = traces::assemble(spans);
+  std::vector<uint32_t> all(40);
+  std::iota(all.begin(), all.end(), 0U);
+  const auto requests = request_matrix(spans, assembly, all, TimeOf::kInclusive);
+  ASSERT_TRUE(requests);
+  EXPECT_TRUE(pca_mann_whitney(*requests));
+  const StopCheck stopped = []() -> Status { return fail(ErrorCode::kUnavailable, "its client is gone"); };
+  const StopScope scope(stopped);
+  EXPECT_EQ(pca_mann_whitney(*requests).error().code, ErrorCode::kUnavailable);
 }
 
 }  // namespace
