@@ -13,6 +13,10 @@ namespace {
 
 constexpr uint64_t kMaxSections = 100'000;
 
+// Tables of a hostile file refer to the same bytes again and again: without these limits it is read for hours.
+constexpr uint64_t kMaxSectionNameBytes = 4096;
+constexpr uint64_t kMaxNoteBytes = uint64_t{16} << 20;  // of all tables together
+
 std::string_view string_at(Bytes strings, uint64_t offset) {
   if (offset >= strings.size()) {
     return {};
@@ -99,24 +103,33 @@ void ElfFile::read_sections(uint64_t offset, uint16_t entry_bytes, uint64_t coun
                 .value_or(Bytes{});
   }
   for (const Elf64_Shdr& section : headers) {
-    sections_.push_back({string_at(names, section.sh_name), section.sh_type, section.sh_flags,
+    const Bytes readable =
+        names.first(std::min<uint64_t>(names.size(), section.sh_name + kMaxSectionNameBytes));
+    sections_.push_back({string_at(readable, section.sh_name), section.sh_type, section.sh_flags,
                          section.sh_addr, section.sh_offset, section.sh_size, section.sh_entsize,
                          section.sh_link, section.sh_addralign});
   }
 }
 
 void ElfFile::read_build_id() {
+  uint64_t bytes_left = kMaxNoteBytes;
+  const auto read_notes = [&](uint64_t offset, uint64_t size_bytes) {
+    const auto notes = slice(image_, offset, size_bytes, "notes");
+    if (notes && build_id_.empty()) {
+      const uint64_t bytes = std::min<uint64_t>(notes->size(), bytes_left);
+      bytes_left -= bytes;
+      build_id_ = find_build_id(notes->first(bytes));
+    }
+  };
   for (const Segment& segment : segments_) {
-    const auto notes = slice(image_, segment.file_offset, segment.file_bytes, "notes");
-    if (segment.type == PT_NOTE && notes && build_id_.empty()) {
-      build_id_ = find_build_id(*notes);
+    if (segment.type == PT_NOTE) {
+      read_notes(segment.file_offset, segment.file_bytes);
     }
   }
   // Relocatable files (kernel modules) have no segments.
   for (const Section& section : sections_) {
-    const auto notes = slice(image_, section.file_offset, section.size_bytes, "notes");
-    if (section.type == SHT_NOTE && notes && build_id_.empty()) {
-      build_id_ = find_build_id(*notes);
+    if (section.type == SHT_NOTE) {
+      read_notes(section.file_offset, section.size_bytes);
     }
   }
 }

@@ -21,12 +21,22 @@ bool has_section(const elf::ElfFile& file, std::string_view name) {
   return !file.section_bytes(name).empty();
 }
 
+// Without their names, which a hostile file makes arbitrarily long.
 bool has_functions(const elf::ElfFile& file, uint32_t section_type) {
-  bool has_any = false;
-  file.for_each_symbol(section_type, [&has_any](const elf::Symbol& symbol) {
-    has_any = has_any || symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC;
-  });
-  return has_any;
+  const auto table = std::ranges::find(file.sections(), section_type, &elf::Section::type);
+  if (table == file.sections().end() || table->link >= file.sections().size() ||
+      table->entry_bytes != sizeof(Elf64_Sym)) {
+    return false;
+  }
+  ByteReader reader(file.bytes_of(*table));
+  while (reader.remaining() >= sizeof(Elf64_Sym)) {
+    const auto symbol = reader.read<Elf64_Sym>();
+    const auto type = ELF64_ST_TYPE(symbol.st_info);
+    if (symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 store::SymbolQuality quality_of(const elf::ElfFile& file) {

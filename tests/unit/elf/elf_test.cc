@@ -248,6 +248,19 @@ TEST(DamagedElf, LosesTheBuildIdWhoseNotesAreOutOfReach) {
   }
 }
 
+// Thousands of headers may refer to the same notes: all of them would be read for hours.
+TEST(DamagedElf, LosesTheBuildIdBehindTooManyNotes) {
+  const auto build_id_behind = [](size_t bytes) {
+    ElfImage image;
+    image.segment(PT_NOTE, std::string(bytes, '\0') + note("GNU", NT_GNU_BUILD_ID, kBuildId));
+    const std::string content = image.bytes();
+    return std::string(ElfFile::parse(as_bytes(content))->build_id());
+  };
+  constexpr size_t kNoteBytes = 12;  // of one without a name and content
+  EXPECT_EQ(build_id_behind(1000 * kNoteBytes), kBuildId);
+  EXPECT_EQ(build_id_behind(2'000'000 * kNoteBytes), "");
+}
+
 TEST(DamagedElf, NeverReadsOutsideItsBytes) {
   const std::string original = sample_image().bytes();
   std::mt19937_64 random(1);
