@@ -160,7 +160,7 @@ Status BinaryRepository::recover_build(const std::string& build_id) {
   BinaryRecord record = had_record ? std::move(**read) : BinaryRecord{.build_id = build_id};
   bool is_changed = !had_record;
   for (const BinaryKind kind : kKinds) {
-    struct stat info{};
+    struct stat info {};
     const KeptFile* const noted = record.file(kind);
     if (::stat(kept_path(data_dir_, build_id, kind).c_str(), &info) != 0) {
       is_changed = is_changed || noted != nullptr;
@@ -180,7 +180,7 @@ Status BinaryRepository::recover_build(const std::string& build_id) {
     return keep_record(std::move(record));
   }
   const std::lock_guard lock(mutex_);
-  bytes_ += record.size_bytes();
+  room_->change_kept(0, record.size_bytes());
   for (const KeptFile& file : record.files) {
     by_htl_hash_[file.htl_hash] = build_id;
   }
@@ -191,7 +191,7 @@ Status BinaryRepository::recover_build(const std::string& build_id) {
 // Nothing where it is not what its name says: it is removed then.
 std::optional<KeptFile> BinaryRepository::read_kept(const std::string& build_id, BinaryKind kind) const {
   const std::string path = kept_path(data_dir_, build_id, kind);
-  struct stat info{};
+  struct stat info {};
   const auto map = MappedFile::open(path, limits_.max_file_bytes);
   const auto facts = map ? examine_binary(map->bytes(), path) : Result<BinaryFacts>(propagate(map));
   if (facts && facts->build_id == build_id && facts->kind == kind && ::stat(path.c_str(), &info) == 0) {
@@ -207,7 +207,7 @@ std::optional<KeptFile> BinaryRepository::read_kept(const std::string& build_id,
 }
 
 Result<StagedBinary> BinaryRepository::stage() const {
-  return StagedBinary::create(incoming_path(data_dir_), limits_.max_file_bytes, calls_);
+  return StagedBinary::create(incoming_path(data_dir_), limits_.max_file_bytes, room_, calls_);
 }
 
 Result<AddedBinary> BinaryRepository::add(StagedBinary staged, const BinaryOrigin& origin) {
@@ -245,12 +245,6 @@ Result<AddedBinary> BinaryRepository::add(StagedBinary staged, const BinaryOrigi
 Result<AddedBinary> BinaryRepository::place(StagedBinary staged, const BinaryFacts& facts,
                                             BinaryRecord record, const BinaryOrigin& origin) {
   const KeptFile* const replaced = record.file(facts.kind);
-  const uint64_t replaced_bytes = replaced == nullptr ? 0 : replaced->size_bytes;
-  if (bytes() - replaced_bytes + facts.size_bytes > limits_.max_bytes) {
-    return with_hint(fail(ErrorCode::kUnavailable, "the repository of binaries is full: {} of {} bytes",
-                          bytes(), limits_.max_bytes),
-                     "raise binaries.max_bytes, or lower binaries.max_age, of the server's configuration");
-  }
   AddedBinary added{.outcome = replaced == nullptr ? AddOutcome::kAdded : AddOutcome::kReplaced,
                     .build_id = facts.build_id};
   const auto modified_ns = staged.modified_ns();
@@ -274,8 +268,7 @@ Status BinaryRepository::keep_record(BinaryRecord record) {
   }
   const std::lock_guard lock(mutex_);
   const auto before = records_.find(record.build_id);
-  bytes_ -= before == records_.end() ? 0 : before->second.size_bytes();
-  bytes_ += record.size_bytes();
+  room_->change_kept(before == records_.end() ? 0 : before->second.size_bytes(), record.size_bytes());
   for (const KeptFile& file : record.files) {
     by_htl_hash_[file.htl_hash] = record.build_id;
   }
@@ -297,7 +290,7 @@ Status BinaryRepository::remove_build(const BinaryRecord& record) {
   const std::lock_guard lock(mutex_);
   const auto known = records_.find(record.build_id);
   if (known != records_.end()) {
-    bytes_ -= known->second.size_bytes();
+    room_->change_kept(known->second.size_bytes(), 0);
     std::erase_if(by_htl_hash_, [&](const auto& entry) { return entry.second == record.build_id; });
     records_.erase(known);
   }
@@ -314,11 +307,6 @@ std::string BinaryRepository::build_id_of(std::string_view htl_hash) const {
   const std::lock_guard lock(mutex_);
   const auto found = by_htl_hash_.find(htl_hash);
   return found == by_htl_hash_.end() ? std::string() : found->second;
-}
-
-uint64_t BinaryRepository::bytes() const {
-  const std::lock_guard lock(mutex_);
-  return bytes_;
 }
 
 bool BinaryRepository::is_used(std::string_view build_id, const std::set<std::string>& used) {

@@ -14,12 +14,13 @@
 #include "base/durable_file.h"
 #include "base/result.h"
 #include "symbolizer/repository/binary_record.h"
+#include "symbolizer/repository/repository_room.h"
 #include "symbolizer/repository/staged_binary.h"
 
 namespace plimsoll::symbolizer {
 
 struct RepositoryLimits {
-  uint64_t max_bytes = uint64_t{20} << 30;      // of all files
+  uint64_t max_bytes = uint64_t{20} << 30;      // of all files, those that are arriving among them
   uint64_t max_file_bytes = uint64_t{4} << 30;  // of one
   int64_t max_age_ns = 90LL * 86'400 * 1'000'000'000;
 };
@@ -69,7 +70,7 @@ class BinaryRepository {
   BinaryRepository& operator=(const BinaryRepository&) = delete;
   ~BinaryRepository() = default;
 
-  // For a file that arrives. kUnavailable where there is no room for it.
+  // For a file that arrives. Its bytes count against the limit of all files while it is there.
   Result<StagedBinary> stage() const;
 
   // Keeps a file by the build ID that it has inside: durable when this returns, and seen either whole or not at all. A file with fewer symbols
@@ -87,14 +88,18 @@ class BinaryRepository {
   // Whether trim() would remove anything, were none of them used: what is used need not be known otherwise.
   bool has_surplus(int64_t now_ns) const;
 
-  uint64_t bytes() const;
+  // Of kept files.
+  uint64_t bytes() const { return room_->kept_bytes(); }
   const std::string& data_dir() const { return data_dir_; }
 
  private:
   using Records = std::map<std::string, BinaryRecord, std::less<>>;
 
   BinaryRepository(std::string data_dir, const RepositoryLimits& limits, const FileCalls& calls)
-      : data_dir_(std::move(data_dir)), limits_(limits), calls_(calls) {}
+      : data_dir_(std::move(data_dir)),
+        limits_(limits),
+        calls_(calls),
+        room_(std::make_shared<RepositoryRoom>(limits.max_bytes)) {}
   Status make_folders() const;
   Status remove_leftovers() const;
   Status recover();
@@ -112,12 +117,12 @@ class BinaryRepository {
   const std::string data_dir_;
   const RepositoryLimits limits_;
   const FileCalls& calls_;
+  const std::shared_ptr<RepositoryRoom> room_;
   std::mutex adding_;  // held by a thread that changes files
   mutable std::mutex mutex_;
   // Guarded by mutex_; changed only with adding_ held too.
   Records records_;
   std::map<std::string, std::string, std::less<>> by_htl_hash_;
-  uint64_t bytes_ = 0;
 };
 
 }  // namespace plimsoll::symbolizer

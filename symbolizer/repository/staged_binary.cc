@@ -13,19 +13,20 @@
 namespace plimsoll::symbolizer {
 
 Result<StagedBinary> StagedBinary::create(const std::string& folder, uint64_t max_bytes,
-                                          const FileCalls& calls) {
+                                          std::shared_ptr<RepositoryRoom> room, const FileCalls& calls) {
   const std::string path = fmt::format("{}/{}.tmp", folder, to_hex(random_bytes(8)));
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) {
     return fail_errno(errno, "creating {}", path);
   }
-  return StagedBinary(path, std::move(fd), max_bytes, calls);
+  return StagedBinary(path, std::move(fd), max_bytes, std::move(room), calls);
 }
 
 StagedBinary::~StagedBinary() {
   if (!path_.empty()) {
     calls_->unlink(path_.c_str());
   }
+  room_->give_back(bytes_);
 }
 
 Status StagedBinary::write(Bytes piece) {
@@ -35,6 +36,19 @@ Status StagedBinary::write(Bytes piece) {
         "raise binaries.max_file_bytes of the server's configuration, or compress its debug "
         "sections (objcopy --compress-debug-sections)");
   }
+  if (const Status taken = room_->take(piece.size()); !taken) {
+    return taken;
+  }
+  const Status written = write_all(piece);
+  if (!written) {
+    room_->give_back(piece.size());
+    return written;
+  }
+  bytes_ += piece.size();
+  return {};
+}
+
+Status StagedBinary::write_all(Bytes piece) {
   while (!piece.empty()) {
     const ssize_t written = calls_->write(fd_.get(), piece.data(), piece.size());
     if (written < 0 && errno == EINTR) {
@@ -43,7 +57,6 @@ Status StagedBinary::write(Bytes piece) {
     if (written < 0) {
       return fail_errno(errno, "writing {}", path_);
     }
-    bytes_ += static_cast<uint64_t>(written);
     piece = piece.subspan(static_cast<size_t>(written));
   }
   return {};
@@ -54,7 +67,7 @@ Result<MappedFile> StagedBinary::map() const {
 }
 
 Result<int64_t> StagedBinary::modified_ns() const {
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd_.get(), &info) != 0) {
     return fail_errno(errno, "examining {}", path_);
   }

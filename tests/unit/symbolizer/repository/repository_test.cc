@@ -197,7 +197,7 @@ TEST_F(RepositoryTest, RefusesFilesAndLabelsThatAreTooLarge) {
 TEST_F(RepositoryTest, IsPrivate) {
   const auto repository = open();
   ASSERT_EQ(outcome_of(*repository, {}), "added");
-  struct stat info{};
+  struct stat info {};
   ASSERT_EQ(::stat(repository_path(folder_.path()).c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700);
   ASSERT_EQ(::stat(kept_path(folder_.path(), kId, BinaryKind::kExecutable).c_str(), &info), 0);
@@ -271,6 +271,37 @@ TEST_F(RepositoryTest, TakesNoMoreThanItsLimitAndMakesRoomByTheOldest) {
   EXPECT_FALSE(repository->find("build 00"));
   EXPECT_TRUE(repository->find("build 09"));
   EXPECT_TRUE(add(*repository, image_of({.build_id = "build 11"})));
+}
+
+TEST_F(RepositoryTest, FilesThatAreArrivingTakeRoomTogether) {
+  limits_.max_bytes = 1000;
+  const auto repository = open();
+  const std::string piece(400, 'x');
+  {
+    auto first = *repository->stage();
+    auto second = *repository->stage();
+    ASSERT_TRUE(first.write(as_bytes(piece)));
+    ASSERT_TRUE(second.write(as_bytes(piece)));
+    const Status full = first.write(as_bytes(piece));
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().code, ErrorCode::kUnavailable);
+    EXPECT_THAT(full.error().text(), HasSubstr("800 are arriving"));
+    const StagedBinary moved = std::move(first);
+    EXPECT_EQ(moved.bytes(), 400);
+  }
+  auto later = *repository->stage();
+  EXPECT_TRUE(later.write(as_bytes(std::string(1000, 'x')))) << "what did not arrive holds nothing";
+}
+
+TEST_F(RepositoryTest, AFileThatCannotBeWrittenTakesNoRoom) {
+  limits_.max_bytes = 1000;
+  const FailingDisk disk(1000);
+  const auto repository = open(FailingDisk::calls());
+  auto staged = *repository->stage();
+  const FailingDisk full(0);
+  EXPECT_FALSE(staged.write(as_bytes(std::string(1000, 'x'))));
+  const FailingDisk emptied(1000);
+  EXPECT_TRUE(repository->stage()->write(as_bytes(std::string(1000, 'x'))));
 }
 
 // Killed at every call that changes the disk, after which the next start has either the old file or the new one, and nothing else.
