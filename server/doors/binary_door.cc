@@ -31,12 +31,26 @@ using symbolizer::BinaryRepository;
 
 constexpr std::string_view kUploadPath = "/api/v1/binaries/";
 constexpr std::string_view kBuildIdPath = "/buildid/";
-constexpr uint64_t kBytesBetweenChecks = uint64_t{16} << 20;
+// Of each upload: all connections together write more.
+constexpr uint64_t kBytesBetweenChecks = uint64_t{1} << 20;
 constexpr uint64_t kMaxServedBytes = std::numeric_limits<int64_t>::max();
 
 class BinaryUpload : public http::BodySink {
  public:
-  BinaryUpload(symbolizer::StagedBinary staged, std::function<Status()> check_room)
+  using CheckRoom = std::function<Status()>;
+
+  static Result<std::shared_ptr<BinaryUpload>> begin(const BinaryRepository& repository,
+                                                     const CheckRoom& check_room) {
+    if (const Status room = check_room ? check_room() : Status(); !room) {
+      return propagate(room);
+    }
+    auto staged = repository.stage();
+    return staged ? Result<std::shared_ptr<BinaryUpload>>(
+                        std::make_shared<BinaryUpload>(*std::move(staged), check_room))
+                  : propagate(staged);
+  }
+
+  BinaryUpload(symbolizer::StagedBinary staged, CheckRoom check_room)
       : staged_(std::move(staged)), check_room_(std::move(check_room)) {}
 
   // Others fill the disk meanwhile.
@@ -50,12 +64,14 @@ class BinaryUpload : public http::BodySink {
     return staged_.write(piece);
   }
 
+  Result<MappedFile> map() const { return staged_.map(); }
   // Once; nothing more comes.
   symbolizer::StagedBinary release() { return std::move(staged_); }
+  const CheckRoom& check_room() const { return check_room_; }
 
  private:
   symbolizer::StagedBinary staged_;
-  const std::function<Status()> check_room_;
+  const CheckRoom check_room_;
   uint64_t checked_bytes_ = 0;
 };
 
@@ -112,18 +128,18 @@ Status expect_plain_or_gzip(const http::Request& request) {
 }
 
 // By its first bytes, whatever its header says.
-Result<symbolizer::StagedBinary> inflated(symbolizer::StagedBinary staged, const BinaryRepository& repository,
+Result<symbolizer::StagedBinary> inflated(BinaryUpload& upload, const BinaryRepository& repository,
                                           uint64_t max_bytes) {
-  const auto map = staged.map();
+  const auto map = upload.map();
   if (!map) {
     return propagate(map);
   }
   const formats::Compression compression = formats::compression_of(
       map->bytes().first(std::min(map->bytes().size(), formats::kCompressionMagicBytes)));
   if (compression == formats::Compression::kNone) {
-    return staged;
+    return upload.release();
   }
-  auto plain = repository.stage();
+  auto plain = BinaryUpload::begin(repository, upload.check_room());
   if (!plain) {
     return propagate(plain);
   }
@@ -136,9 +152,9 @@ Result<symbolizer::StagedBinary> inflated(symbolizer::StagedBinary staged, const
       return propagate(piece, "decompressing the body");
     }
     if (piece->empty()) {
-      return plain;
+      return (*plain)->release();
     }
-    if (const Status written = plain->write(*piece); !written) {
+    if (const Status written = (*plain)->take(*piece); !written) {
       return propagate(written);
     }
   }
@@ -157,7 +173,7 @@ Result<symbolizer::AddedBinary> add_upload(const http::Request& request, BinaryR
   if (const Status known = expect_plain_or_gzip(request); !known) {
     return propagate(known);
   }
-  auto plain = inflated(upload->release(), repository, max_bytes);
+  auto plain = inflated(*upload, repository, max_bytes);
   return plain ? repository.add(*std::move(plain), *origin)
                : Result<symbolizer::AddedBinary>(propagate(plain));
 }
@@ -270,7 +286,7 @@ class BuildIdDoor {
   std::optional<FoundPart> file_of(const BinaryRecord& record, BinaryKind kind) const {
     const std::string path = kept_path(repository_.data_dir(), record.build_id, kind);
     UniqueFd fd(record.file(kind) == nullptr ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat info{};
+    struct stat info {};
     if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
       return std::nullopt;
     }
@@ -311,13 +327,7 @@ http::Route upload_route(BinaryRepository& repository, const BinaryDoorOptions& 
   route.right = http::Right::kAddBinary;
   route.begin_body = [&repository, check_room = options.check_room](
                          const http::Request&) -> Result<std::shared_ptr<http::BodySink>> {
-    if (const Status room = check_room ? check_room() : Status(); !room) {
-      return propagate(room);
-    }
-    auto staged = repository.stage();
-    return staged ? Result<std::shared_ptr<http::BodySink>>(
-                        std::make_shared<BinaryUpload>(*std::move(staged), check_room))
-                  : propagate(staged);
+    return BinaryUpload::begin(repository, check_room);
   };
   route.handle = [&repository, max_bytes = options.max_file_bytes,
                   added = options.added](const http::Request& request) {

@@ -13,7 +13,8 @@ namespace plimsoll::server {
 
 struct BinaryDoorOptions {
   uint64_t max_file_bytes = uint64_t{4} << 30;  // as sent, and after decompression
-  // Asked before each body: its failure is the answer. None: there is always room.
+  // Asked before each body, again with each MiB of it, and with each MiB that it is decompressed to: its failure is the answer. None: there is
+  // always room.
   std::function<Status()> check_room = {};
   // Called once a file is there that has more symbols than there were before. None: nobody waits for it.
   std::function<void()> added = {};

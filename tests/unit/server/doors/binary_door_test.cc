@@ -39,7 +39,10 @@ class BinaryDoorTest : public ::testing::Test {
  protected:
   BinaryDoorTest() {
     BinaryDoorOptions options{.max_file_bytes = kMaxBytes};
-    options.check_room = [this] { return room_; };
+    options.check_room = [this] {
+      ++room_checks_;
+      return room_checks_ <= max_room_checks_ ? room_ : fail(ErrorCode::kUnavailable, "the disk fills");
+    };
     options.added = [this] { ++added_; };
     auto listener = http::Listener::start({}, binary_routes(*repository_, options));
     EXPECT_TRUE(listener) << listener.error().text();
@@ -73,6 +76,8 @@ class BinaryDoorTest : public ::testing::Test {
   std::unique_ptr<symbolizer::BinaryRepository> repository_ =
       *symbolizer::BinaryRepository::open(folder_.path(), {.max_file_bytes = kMaxBytes});
   Status room_;
+  int room_checks_ = 0;
+  int max_room_checks_ = 1'000'000;
   int added_ = 0;
   std::unique_ptr<http::Listener> listener_;
   std::vector<http::Route> routes_;
@@ -125,6 +130,30 @@ TEST_F(BinaryDoorTest, RefusesWhatIsNoBinaryOrNotTheOneThatItIsCalled) {
   EXPECT_EQ(put(image_of({})).status, 503);
   EXPECT_EQ(arriving(), 0);
   EXPECT_EQ(added_, 0);
+}
+
+TEST_F(BinaryDoorTest, AsksForRoomAgainWhileItReceivesAndDecompresses) {
+  const std::string image = image_of({.filler = std::string(kMaxBytes - (100 << 10), 'x')});
+  max_room_checks_ = 1;
+  const std::string packed = formats::gzip(as_bytes(image)).value_or("");
+  EXPECT_EQ(put(packed).status, 503) << "the first time for the body, then for what it is decompressed to";
+  EXPECT_EQ(room_checks_, 2);
+  EXPECT_EQ(arriving(), 0);
+
+  constexpr uint64_t kManyBytes = uint64_t{4} << 20;
+  const auto large_files =
+      *symbolizer::BinaryRepository::open(folder_.path(), {.max_file_bytes = kManyBytes});
+  int checks = 0;
+  const auto routes = binary_routes(*large_files, {.max_file_bytes = kManyBytes, .check_room = [&checks] {
+                                                     ++checks;
+                                                     return Status();
+                                                   }});
+  auto sink = *routes.at(0).begin_body({.method = "PUT", .path = "/api/v1/binaries/"});
+  const std::string piece(64 << 10, 'x');
+  for (uint64_t bytes = 0; bytes < kManyBytes; bytes += piece.size()) {
+    ASSERT_TRUE(sink->take(as_bytes(piece)));
+  }
+  EXPECT_EQ(checks, 4) << "before it, and behind each MiB that was followed by more";
 }
 
 TEST_F(BinaryDoorTest, AnUploadThatIsCutAnywhereLeavesNothing) {
