@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/log.h"
+#include "base/time.h"
 
 namespace plimsoll::http {
 namespace {
@@ -45,6 +46,7 @@ Response response_of_handler(const Route& route, const Request& request) {
 
 Exchange begun(Request request) {
   Exchange exchange;
+  exchange.begun_ns = monotonic_now_ns();
   const bool chunked = !request.header(MHD_HTTP_HEADER_TRANSFER_ENCODING).empty();
   exchange.declared_bytes = chunked ? std::nullopt : declared_length(request);
   exchange.has_body = chunked || exchange.declared_bytes.value_or(0) > 0;

@@ -30,6 +30,7 @@ struct Exchange {
   size_t unread_bytes = 0;           // what the answer holds of that of answers
   size_t discarded_bytes = 0;
   uint64_t sunk_bytes = 0;   // that Request::sink has taken
+  int64_t begun_ns = 0;      // monotonic
   WorkPool* pool = nullptr;  // in which it has a place
   std::string place_of;      // the caller who has it
   bool counted = false;      // among the unfinished requests

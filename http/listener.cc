@@ -293,6 +293,11 @@ std::optional<Response> Listener::Server::sink_piece(Exchange& exchange, std::st
   if (data.size() > exchange.route->max_body_bytes - exchange.sunk_bytes) {
     return too_large(exchange);
   }
+  if (monotonic_now_ns() - exchange.begun_ns >= exchange.route->max_body_ns) {
+    return error_response(fail(ErrorCode::kUnavailable, "the body took longer than {} s: {} bytes have come",
+                               exchange.route->max_body_ns / kNsPerSecond, exchange.sunk_bytes)
+                              .error());
+  }
   if (!request.sink) {
     auto sink = exchange.route->begin_body(request);
     if (!sink) {

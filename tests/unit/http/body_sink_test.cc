@@ -91,6 +91,18 @@ TEST_F(BodySinkTest, TheSinksErrorIsTheAnswer) {
   EXPECT_EQ(large->status, 413);
 }
 
+TEST_F(BodySinkTest, ABodyThatTakesTooLongIsRefused) {
+  Route impatient = sinking_route(Threads::kLong);
+  impatient.max_body_ns = 0;
+  const auto listener = started({impatient});
+  const auto late =
+      client_of(*listener).send("PUT", "/sink", std::string(1000, 'x'), "application/octet-stream");
+  ASSERT_TRUE(late) << late.error().text();
+  EXPECT_EQ(late->status, 503);
+  EXPECT_THAT(late->body, HasSubstr("the body took longer than 0 s"));
+  EXPECT_EQ(alive_, 0);
+}
+
 TEST_F(BodySinkTest, AClientThatGoesLeavesNoSink) {
   const auto listener = started({sinking_route(Threads::kLong)});
   {
