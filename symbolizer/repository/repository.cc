@@ -181,9 +181,6 @@ Status BinaryRepository::recover_build(const std::string& build_id) {
   }
   const std::lock_guard lock(mutex_);
   room_->change_kept(0, record.size_bytes());
-  for (const KeptFile& file : record.files) {
-    by_htl_hash_[file.htl_hash] = build_id;
-  }
   records_.insert_or_assign(build_id, std::move(record));
   return {};
 }
@@ -269,9 +266,6 @@ Status BinaryRepository::keep_record(BinaryRecord record) {
   const std::lock_guard lock(mutex_);
   const auto before = records_.find(record.build_id);
   room_->change_kept(before == records_.end() ? 0 : before->second.size_bytes(), record.size_bytes());
-  for (const KeptFile& file : record.files) {
-    by_htl_hash_[file.htl_hash] = record.build_id;
-  }
   std::string build_id = record.build_id;
   records_.insert_or_assign(std::move(build_id), std::move(record));
   return {};
@@ -291,7 +285,6 @@ Status BinaryRepository::remove_build(const BinaryRecord& record) {
   const auto known = records_.find(record.build_id);
   if (known != records_.end()) {
     room_->change_kept(known->second.size_bytes(), 0);
-    std::erase_if(by_htl_hash_, [&](const auto& entry) { return entry.second == record.build_id; });
     records_.erase(known);
   }
   return {};
@@ -301,12 +294,6 @@ std::optional<BinaryRecord> BinaryRepository::find(std::string_view build_id) co
   const std::lock_guard lock(mutex_);
   const auto found = records_.find(build_id);
   return found == records_.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::string BinaryRepository::build_id_of(std::string_view htl_hash) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = by_htl_hash_.find(htl_hash);
-  return found == by_htl_hash_.end() ? std::string() : found->second;
 }
 
 bool BinaryRepository::is_used(std::string_view build_id, const std::set<std::string>& used) {

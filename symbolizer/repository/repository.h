@@ -78,8 +78,6 @@ class BinaryRepository {
   Result<AddedBinary> add(StagedBinary staged, const BinaryOrigin& origin);
 
   std::optional<BinaryRecord> find(std::string_view build_id) const;
-  // By htl_hash() of one of its files; empty where there is none.
-  std::string build_id_of(std::string_view htl_hash) const;
 
   // Removes builds that are not among `used`: those that came longer ago than the limit, then the oldest, until the others fit. `used` has
   // build IDs as rows have them, which perf may have cut (elf::is_build).
@@ -122,7 +120,6 @@ class BinaryRepository {
   mutable std::mutex mutex_;
   // Guarded by mutex_; changed only with adding_ held too.
   Records records_;
-  std::map<std::string, std::string, std::less<>> by_htl_hash_;
 };
 
 }  // namespace plimsoll::symbolizer

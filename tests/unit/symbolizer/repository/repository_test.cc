@@ -122,7 +122,7 @@ TEST_F(RepositoryTest, KeepsAFileByTheBuildIdInsideOfIt) {
   EXPECT_EQ(record->files[0].added_ns, kNowNs);
   EXPECT_EQ(record->files[0].source, "alice: app");
   EXPECT_THAT(record->labels, ElementsAre(std::pair<std::string, std::string>("revision", "4f2c")));
-  EXPECT_EQ(repository->build_id_of(htl_hash(as_bytes(image))), kId);
+  EXPECT_EQ(record->files[0].htl_hash, htl_hash(as_bytes(image)));
   EXPECT_EQ(repository->bytes(), image.size());
 }
 
@@ -208,7 +208,7 @@ TEST_F(RepositoryTest, KnowsAtTheNextStartWhatItHad) {
   ASSERT_EQ(outcome_of(*open(), {}), "added");
   const auto repository = open();
   EXPECT_EQ(repository->find(kId)->files[0].added_ns, kNowNs);
-  EXPECT_EQ(repository->build_id_of(htl_hash(as_bytes(image_of({})))), kId);
+  EXPECT_EQ(repository->find(kId)->files[0].htl_hash, htl_hash(as_bytes(image_of({}))));
   EXPECT_EQ(repository->bytes(), image_of({}).size());
   const auto records = read_records(folder_.path());
   ASSERT_TRUE(records);
