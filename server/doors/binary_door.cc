@@ -286,7 +286,7 @@ class BuildIdDoor {
   std::optional<FoundPart> file_of(const BinaryRecord& record, BinaryKind kind) const {
     const std::string path = kept_path(repository_.data_dir(), record.build_id, kind);
     UniqueFd fd(record.file(kind) == nullptr ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat info {};
+    struct stat info{};
     if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
       return std::nullopt;
     }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 
 #include "base/hex.h"
 #include "base/log.h"
@@ -47,9 +48,12 @@ KeptFile kept_file(const BinaryFacts& facts, int64_t modified_ns, int64_t added_
           .source = std::move(source)};
 }
 
+int64_t modified_ns_of(const struct stat& info) {
+  return info.st_mtim.tv_sec * kNsPerSecond + info.st_mtim.tv_nsec;
+}
+
 bool is_same_state(const struct stat& info, const KeptFile& file) {
-  return static_cast<uint64_t>(info.st_size) == file.size_bytes &&
-         info.st_mtim.tv_sec * kNsPerSecond + info.st_mtim.tv_nsec == file.modified_ns;
+  return static_cast<uint64_t>(info.st_size) == file.size_bytes && modified_ns_of(info) == file.modified_ns;
 }
 
 std::unexpected<Error> conflict(const BinaryFacts& facts, const KeptFile& kept) {
@@ -150,9 +154,17 @@ Status BinaryRepository::recover() {
   return {};
 }
 
-// The files are the truth: a record that does not fit them was written before a crash, or is damaged.
+// The files are the truth: a record that does not fit them was written before a crash, or is damaged. What cannot be read now is left as it is,
+// and left out: the next start may find it well.
 Status BinaryRepository::recover_build(const std::string& build_id) {
+  const auto leave_out = [&build_id](const Error& error) {
+    log_warning("leaving out the binaries of build ID {}: {}", to_hex(build_id), error.text());
+    return Status();
+  };
   auto read = read_record(data_dir_, build_id);
+  if (!read && read.error().code != ErrorCode::kCorrupt && read.error().code != ErrorCode::kTooLarge) {
+    return leave_out(read.error());
+  }
   if (!read) {
     log_warning("{}: it is made again", read.error().text());
   }
@@ -160,18 +172,11 @@ Status BinaryRepository::recover_build(const std::string& build_id) {
   BinaryRecord record = had_record ? std::move(**read) : BinaryRecord{.build_id = build_id};
   bool is_changed = !had_record;
   for (const BinaryKind kind : kKinds) {
-    struct stat info {};
-    const KeptFile* const noted = record.file(kind);
-    if (::stat(kept_path(data_dir_, build_id, kind).c_str(), &info) != 0) {
-      is_changed = is_changed || noted != nullptr;
-      std::erase_if(record.files, [kind](const KeptFile& file) { return file.kind == kind; });
-    } else if (noted == nullptr || !is_same_state(info, *noted)) {
-      is_changed = true;
-      std::erase_if(record.files, [kind](const KeptFile& file) { return file.kind == kind; });
-      if (auto file = read_kept(build_id, kind)) {
-        record.set(std::move(*file));
-      }
+    const auto has_changed = recover_file(record, kind);
+    if (!has_changed) {
+      return leave_out(has_changed.error());
     }
+    is_changed = is_changed || *has_changed;
   }
   if (record.files.empty()) {
     return remove_build(record);
@@ -185,22 +190,46 @@ Status BinaryRepository::recover_build(const std::string& build_id) {
   return {};
 }
 
-// Nothing where it is not what its name says: it is removed then.
-std::optional<KeptFile> BinaryRepository::read_kept(const std::string& build_id, BinaryKind kind) const {
+// Whether the record has changed.
+Result<bool> BinaryRepository::recover_file(BinaryRecord& record, BinaryKind kind) const {
+  const std::string path = kept_path(data_dir_, record.build_id, kind);
+  const KeptFile* const noted = record.file(kind);
+  struct stat info{};
+  const bool is_there = ::stat(path.c_str(), &info) == 0;
+  if (!is_there && errno != ENOENT) {
+    return fail_errno(errno, "examining {}", path);
+  }
+  if (is_there ? noted != nullptr && is_same_state(info, *noted) : noted == nullptr) {
+    return false;
+  }
+  auto file =
+      is_there ? read_kept(record.build_id, kind, modified_ns_of(info)) : Result<std::optional<KeptFile>>();
+  if (!file) {
+    return propagate(file);
+  }
+  std::erase_if(record.files, [kind](const KeptFile& other) { return other.kind == kind; });
+  if (*file) {
+    record.set(std::move(**file));
+  }
+  return true;
+}
+
+// Nothing where it is not what its name says: it is removed then. Files that came under a higher limit stay.
+Result<std::optional<KeptFile>> BinaryRepository::read_kept(const std::string& build_id, BinaryKind kind,
+                                                            int64_t modified_ns) const {
   const std::string path = kept_path(data_dir_, build_id, kind);
-  struct stat info {};
-  const auto map = MappedFile::open(path, limits_.max_file_bytes);
-  const auto facts = map ? examine_binary(map->bytes(), path) : Result<BinaryFacts>(propagate(map));
-  if (facts && facts->build_id == build_id && facts->kind == kind && ::stat(path.c_str(), &info) == 0) {
-    return kept_file(*facts, info.st_mtim.tv_sec * kNsPerSecond + info.st_mtim.tv_nsec, wall_now_ns(),
-                     "found at the start of the server");
+  const auto map = MappedFile::open(path, std::numeric_limits<uint64_t>::max());
+  if (!map) {
+    return propagate(map);
+  }
+  const auto facts = examine_binary(map->bytes(), path);
+  if (facts && facts->build_id == build_id && facts->kind == kind) {
+    return std::optional(kept_file(*facts, modified_ns, wall_now_ns(), "found at the start of the server"));
   }
   log_warning("removing {}: {}", path,
               facts ? "it is a file of another build or kind" : facts.error().text().c_str());
-  if (const Status removed = remove_file(path, calls_); !removed) {
-    log_warning("{}", removed.error().text());
-  }
-  return std::nullopt;
+  const Status removed = remove_file(path, calls_);
+  return removed ? Result<std::optional<KeptFile>>() : propagate(removed);
 }
 
 Result<StagedBinary> BinaryRepository::stage() const {

@@ -102,7 +102,9 @@ class BinaryRepository {
   Status remove_leftovers() const;
   Status recover();
   Status recover_build(const std::string& build_id);
-  std::optional<KeptFile> read_kept(const std::string& build_id, BinaryKind kind) const;
+  Result<bool> recover_file(BinaryRecord& record, BinaryKind kind) const;
+  Result<std::optional<KeptFile>> read_kept(const std::string& build_id, BinaryKind kind,
+                                            int64_t modified_ns) const;
   Status keep_record(BinaryRecord record);
   Status remove_build(const BinaryRecord& record);
   Result<AddedBinary> place(StagedBinary staged, const BinaryFacts& facts, BinaryRecord record,

@@ -67,7 +67,7 @@ Result<MappedFile> StagedBinary::map() const {
 }
 
 Result<int64_t> StagedBinary::modified_ns() const {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd_.get(), &info) != 0) {
     return fail_errno(errno, "examining {}", path_);
   }

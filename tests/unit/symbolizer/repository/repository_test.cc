@@ -197,7 +197,7 @@ TEST_F(RepositoryTest, RefusesFilesAndLabelsThatAreTooLarge) {
 TEST_F(RepositoryTest, IsPrivate) {
   const auto repository = open();
   ASSERT_EQ(outcome_of(*repository, {}), "added");
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat(repository_path(folder_.path()).c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700);
   ASSERT_EQ(::stat(kept_path(folder_.path(), kId, BinaryKind::kExecutable).c_str(), &info), 0);
@@ -225,6 +225,27 @@ TEST_F(RepositoryTest, MakesARecordAgainThatIsLostOrDamaged) {
   std::filesystem::remove(kept_path(folder_.path(), kId, BinaryKind::kExecutable));
   EXPECT_FALSE(open()->find(kId)) << "a record without its file";
   EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(RepositoryTest, ALowerLimitRemovesNoFile) {
+  const std::string image = image_of({.filler = std::string(2000, 'x')});
+  ASSERT_TRUE(add(*open(), image));
+  std::filesystem::remove(record_path(folder_.path(), kId));
+  limits_.max_file_bytes = 1000;
+  EXPECT_TRUE(open()->find(kId)) << "its record is made again";
+  EXPECT_EQ(kept(), image);
+}
+
+TEST_F(RepositoryTest, WhatCannotBeReadIsLeftAsItIs) {
+  ASSERT_EQ(outcome_of(*open(), {}), "added");
+  const std::string path = kept_path(folder_.path(), kId, BinaryKind::kExecutable);
+  std::filesystem::rename(path, path + ".aside");
+  std::filesystem::create_symlink(path, path);  // which leads nowhere: ELOOP
+  const auto repository = open();
+  ASSERT_TRUE(repository);
+  EXPECT_FALSE(repository->find(kId));
+  std::filesystem::rename(path + ".aside", path);
+  EXPECT_EQ(open()->find(kId)->files.at(0).added_ns, kNowNs) << "with the record that it had";
 }
 
 TEST_F(RepositoryTest, RemovesWhatACrashLeftAndWhatHasAWrongName) {
