@@ -270,6 +270,11 @@ Result<AddedBinary> BinaryRepository::add(StagedBinary staged, const BinaryOrigi
 // The record comes last: where it is not written, the next start makes it of the file.
 Result<AddedBinary> BinaryRepository::place(StagedBinary staged, const BinaryFacts& facts,
                                             BinaryRecord record, const BinaryOrigin& origin) {
+  if (record.files.empty() && builds() >= limits_.max_builds) {
+    return with_hint(fail(ErrorCode::kUnavailable, "the repository of binaries has {} builds, its maximum",
+                          limits_.max_builds),
+                     "lower binaries.max_age of the server's configuration");
+  }
   const KeptFile* const replaced = record.file(facts.kind);
   AddedBinary added{.outcome = replaced == nullptr ? AddOutcome::kAdded : AddOutcome::kReplaced,
                     .build_id = facts.build_id};
@@ -323,6 +328,11 @@ std::optional<BinaryRecord> BinaryRepository::find(std::string_view build_id) co
   const std::lock_guard lock(mutex_);
   const auto found = records_.find(build_id);
   return found == records_.end() ? std::nullopt : std::optional(found->second);
+}
+
+size_t BinaryRepository::builds() const {
+  const std::lock_guard lock(mutex_);
+  return records_.size();
 }
 
 bool BinaryRepository::is_used(std::string_view build_id, const std::set<std::string>& used) {

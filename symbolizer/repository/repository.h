@@ -23,6 +23,7 @@ struct RepositoryLimits {
   uint64_t max_bytes = uint64_t{20} << 30;      // of all files, those that are arriving among them
   uint64_t max_file_bytes = uint64_t{4} << 30;  // of one
   int64_t max_age_ns = 90LL * 86'400 * 1'000'000'000;
+  size_t max_builds = 200'000;  // the smallest take more of the disk than they have bytes, and memory each
 };
 
 struct BinaryOrigin {
@@ -111,7 +112,10 @@ class BinaryRepository {
                             const BinaryOrigin& origin);
   Status make_folder_of(std::string_view build_id) const;
   // Whether the oldest unused builds are to make room.
-  bool is_nearly_full() const { return bytes() > limits_.max_bytes / 10 * 9; }
+  bool is_nearly_full() const {
+    return bytes() > limits_.max_bytes / 10 * 9 || builds() > limits_.max_builds / 10 * 9;
+  }
+  size_t builds() const;
   static bool is_used(std::string_view build_id, const std::set<std::string>& used);
 
   const std::string data_dir_;

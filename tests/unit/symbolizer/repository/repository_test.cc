@@ -294,6 +294,23 @@ TEST_F(RepositoryTest, TakesNoMoreThanItsLimitAndMakesRoomByTheOldest) {
   EXPECT_TRUE(add(*repository, image_of({.build_id = "build 11"})));
 }
 
+TEST_F(RepositoryTest, TakesNoMoreBuildsThanItsLimit) {
+  limits_.max_builds = 10;
+  const auto repository = open();
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(
+        add(*repository, image_of({.build_id = fmt::format("build {:02}", i)}), {.now_ns = kNowNs + i}));
+  }
+  const SampleBinary next{.build_id = "build 10"};
+  EXPECT_EQ(outcome_of(*repository, next), name_of(ErrorCode::kUnavailable));
+  EXPECT_EQ(outcome_of(*repository, {.build_id = "build 03", .kind = BinaryKind::kDebug}), "added")
+      << "of a build that is there";
+  EXPECT_TRUE(repository->has_surplus(kNowNs));
+  ASSERT_TRUE(repository->trim({}, kNowNs));
+  EXPECT_FALSE(repository->find("build 00"));
+  EXPECT_EQ(outcome_of(*repository, next), "added");
+}
+
 TEST_F(RepositoryTest, FilesThatAreArrivingTakeRoomTogether) {
   limits_.max_bytes = 1000;
   const auto repository = open();
