@@ -260,10 +260,12 @@ Result<AddedBinary> BinaryRepository::add(StagedBinary staged, const BinaryOrigi
   if (kept->quality == facts->quality && kept->content_hash != facts->content_hash) {
     return conflict(*facts, *kept);
   }
-  AddedBinary added{.outcome = kept->quality == facts->quality ? AddOutcome::kKnown : AddOutcome::kWorse,
+  const bool is_known = kept->quality == facts->quality;
+  AddedBinary added{.outcome = is_known ? AddOutcome::kKnown : AddOutcome::kWorse,
                     .build_id = facts->build_id,
                     .file = *kept};
-  const Status noted = origin.labels.empty() ? Status() : keep_record(std::move(record));
+  // The labels of a worse file may be those of another build with the same build ID.
+  const Status noted = !is_known || origin.labels.empty() ? Status() : keep_record(std::move(record));
   return noted ? Result<AddedBinary>(std::move(added)) : propagate(noted);
 }
 

@@ -148,6 +148,17 @@ TEST_F(RepositoryTest, AStrippedFileNeverReplacesABetterOne) {
   EXPECT_EQ(kept(), image_of({.quality = SymbolQuality::kFull}));
 }
 
+TEST_F(RepositoryTest, LabelsAreNotedOfTheSameFileAlone) {
+  const auto repository = open();
+  const auto revision_after = [&](SymbolQuality quality, const std::string& revision) {
+    EXPECT_TRUE(add(*repository, image_of({.quality = quality}), {.labels = {{"revision", revision}}}));
+    return repository->find(kId)->labels.at(0).second;
+  };
+  EXPECT_EQ(revision_after(SymbolQuality::kFull, "4f2c"), "4f2c");
+  EXPECT_EQ(revision_after(SymbolQuality::kFull, "4f2d"), "4f2d") << "known";
+  EXPECT_EQ(revision_after(SymbolQuality::kSymtab, "4f2e"), "4f2d") << "worse";
+}
+
 TEST_F(RepositoryTest, AnExecutableAndItsDebugFileStayBesideEachOther) {
   const auto repository = open();
   EXPECT_EQ(outcome_of(*repository, {.quality = SymbolQuality::kDynsym}), "added");
