@@ -377,7 +377,6 @@ View binaries_view() {
                   {"source_url", "", "Label: where its sources are", kDetail},
                   {"content_hash", "", "XXH3 (128 bits) of the file", kMinorDetail},
                   {"htlhash", "", "Its name in profiles of OpenTelemetry", kMinorDetail}},
-      .effort = Effort::kShort,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_binaries(question.parameters, question.now_ns);
         const auto records = request ? symbolizer::read_records(sources.data_dir()) : propagate(request);
