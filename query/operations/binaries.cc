@@ -27,6 +27,23 @@ std::string label_of(const BinaryRecord& record, std::string_view key) {
   return found == record.labels.end() ? std::string() : found->second;
 }
 
+// As one argument in a shell. Machines report the paths, and users copy the commands.
+std::string shell_argument(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+:,@-";
+  std::string argument(text.starts_with('-') ? "./" : "");
+  argument.append(printable(text));
+  if (argument.find_first_not_of(kPlain) == std::string::npos) {
+    return argument;
+  }
+  std::string quoted = "'";
+  for (const char c : argument) {
+    quoted.append(c == '\'' ? std::string_view(R"('\'')") : std::string_view(&c, 1));
+  }
+  quoted.push_back('\'');
+  return quoted;
+}
+
 std::vector<Value> row_of(const BinaryRecord& record, const KeptFile& file) {
   return {to_hex(record.build_id),
           std::string(name_of(file.kind)),
@@ -163,9 +180,12 @@ class MissingBinaries {
   // A stripped binary helps little: its debug file is wanted.
   std::string command_for(std::string_view build_id, const Build& build) const {
     const BinaryRecord* const record = kept(build_id);
-    return record == nullptr
-               ? fmt::format("plimsoll binaries add {}", build.path.empty() ? "FILE" : build.path)
-               : fmt::format("plimsoll binaries add {}.debug (or its -dbgsym package)", build.name);
+    if (record != nullptr) {
+      return fmt::format("plimsoll binaries add {} (or its -dbgsym package)",
+                         shell_argument(fmt::format("{}.debug", build.name)));
+    }
+    return build.path.empty() ? "plimsoll binaries add FILE"
+                              : fmt::format("plimsoll binaries add {}", shell_argument(build.path));
   }
 
   const MissingBinariesRequest& request_;

@@ -87,6 +87,17 @@ TEST_F(MissingBinariesTest, AStrippedBinaryThatIsKeptWantsItsDebugFile) {
   EXPECT_THAT(lines[1], HasSubstr("[executable (dynsym)] plimsoll binaries add libz.so.1.debug"));
 }
 
+TEST_F(MissingBinariesTest, CommandsRunNothingThatAMachineReports) {
+  wire::RawProfile profile = make_profile({.seed = 2, .stacks = "main;work 10\n"});
+  add_sample(profile, binary("a hostile build ID", "/srv/it's; rm -rf $HOME"), wire::ELF, 0x10, 1000);
+  fleet_.add(profile);
+  EXPECT_THAT(lines_of(ask({})).at(0),
+              HasSubstr(R"([nothing] plimsoll binaries add '/srv/it'\''s; rm -rf $HOME')"));
+  const std::vector<BinaryRecord> records{record("a hostile build ID", {{.kind = BinaryKind::kExecutable}})};
+  EXPECT_THAT(lines_of(ask(records)).at(0),
+              HasSubstr(R"(plimsoll binaries add 'it'\''s; rm -rf $HOME.debug')"));
+}
+
 TEST_F(MissingBinariesTest, RefusesOddParameters) {
   EXPECT_FALSE(ask({}, {{"limit", "0"}}));
   EXPECT_FALSE(ask({}, {{"colour", "red"}}));
