@@ -214,10 +214,11 @@ Status run_binaries_verify(const BinariesVerifyOptions& options) {
   table.notes.push_back(fmt::format("verified {} files of {} builds, {}", verified->files, verified->builds,
                                     query::readable(static_cast<double>(verified->bytes), "bytes")));
   fmt::print("{}", query::to_form(table, options.form, style_of_output()));
-  return verified->damaged.empty() ? Status()
-                                   : with_hint(fail(ErrorCode::kCorrupt, "{} of {} files are damaged",
-                                                    verified->damaged.size(), verified->files),
-                                               "remove them while no server runs, and add them again");
+  return verified->damaged.empty()
+             ? Status()
+             : with_hint(fail(ErrorCode::kCorrupt, "{} files are damaged; {} binaries were read",
+                              verified->damaged.size(), verified->files),
+                         "remove them while no server runs, and add them again");
 }
 
 Status run_binaries_view(std::string_view view, const TableOptions& options) {

@@ -92,13 +92,17 @@ std::optional<std::string> build_id_of_path(std::string_view path, std::string_v
   return is_build ? build_id : std::nullopt;
 }
 
-Result<std::vector<BinaryRecord>> read_records(std::string_view data_dir) {
+Result<std::vector<BinaryRecord>> read_records(
+    std::string_view data_dir,
+    const std::function<void(const std::string& path, const Error& error)>& unread) {
   std::vector<BinaryRecord> records;
   const Status listed = for_each_file(data_dir, [&](const std::string& path) {
     const auto build_id = build_id_of_path(path, ".record");
     auto record = build_id ? read_record(data_dir, *build_id) : Result<std::optional<BinaryRecord>>();
     if (record && *record) {
       records.push_back(std::move(**record));
+    } else if (!record && unread) {
+      unread(path, record.error());
     }
   });
   if (!listed) {

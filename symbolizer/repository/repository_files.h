@@ -31,8 +31,10 @@ std::vector<std::string> with_repository(std::vector<std::string> debug_folders,
 // Nothing where there is none of that build.
 Result<std::optional<BinaryRecord>> read_record(std::string_view data_dir, std::string_view build_id);
 
-// All that can be read, by build ID. Files may come and go meanwhile.
-Result<std::vector<BinaryRecord>> read_records(std::string_view data_dir);
+// All that can be read, by build ID; `unread` is called for each of the others. Files may come and go meanwhile.
+Result<std::vector<BinaryRecord>> read_records(
+    std::string_view data_dir,
+    const std::function<void(const std::string& path, const Error& error)>& unread = {});
 
 // Calls `visit` with each file below .build-id.
 Status for_each_file(std::string_view data_dir, const std::function<void(const std::string& path)>& visit);

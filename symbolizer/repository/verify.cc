@@ -34,7 +34,10 @@ std::optional<std::string> damage_of(std::string_view data_dir, const std::strin
 
 Result<VerifiedBinaries> verify_binaries(
     std::string_view data_dir, const std::function<void(uint64_t bytes, uint64_t all_bytes)>& progress) {
-  const auto records = read_records(data_dir);
+  VerifiedBinaries verified;
+  const auto records = read_records(data_dir, [&verified](const std::string& path, const Error& error) {
+    verified.damaged.push_back({path, error.text()});
+  });
   if (!records) {
     return propagate(records);
   }
@@ -42,7 +45,6 @@ Result<VerifiedBinaries> verify_binaries(
   for (const BinaryRecord& record : *records) {
     all_bytes += record.size_bytes();
   }
-  VerifiedBinaries verified;
   for (const BinaryRecord& record : *records) {
     ++verified.builds;
     for (const KeptFile& file : record.files) {

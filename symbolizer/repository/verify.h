@@ -23,7 +23,7 @@ struct VerifiedBinaries {
   std::vector<DamagedBinary> damaged = {};
 };
 
-// Reads every kept file: its build ID, its kind and its content are those that its record has. Changes nothing; may run beside the process that
+// Reads every record and every kept file: its build ID, its kind and its content are those that its record has. Changes nothing; may run beside the process that
 // writes. `progress` is told after each build how many bytes of how many were read.
 Result<VerifiedBinaries> verify_binaries(
     std::string_view data_dir, const std::function<void(uint64_t bytes, uint64_t all_bytes)>& progress);

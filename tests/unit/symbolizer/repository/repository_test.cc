@@ -407,6 +407,18 @@ TEST_F(RepositoryTest, VerifyFindsFilesThatHaveChanged) {
   EXPECT_EQ(damaged->damaged[0].path, path);
 }
 
+TEST_F(RepositoryTest, VerifyFindsRecordsThatAreDamaged) {
+  const auto repository = open();
+  ASSERT_EQ(outcome_of(*repository, {}), "added");
+  const std::string path = record_path(folder_.path(), kId);
+  std::ofstream(path, std::ios::binary) << "not a record";
+  const auto verified = verify_binaries(folder_.path(), {});
+  ASSERT_TRUE(verified) << verified.error().text();
+  ASSERT_THAT(verified->damaged, SizeIs(1));
+  EXPECT_EQ(verified->damaged[0].path, path);
+  EXPECT_THAT(verified->damaged[0].why, HasSubstr("checksum"));
+}
+
 TEST(BinaryRecordText, DamagedRecordsAreRefused) {
   BinaryRecord record{.build_id = kId, .labels = {{"revision", "a b\nc"}}};
   record.set({.kind = BinaryKind::kDebug,
