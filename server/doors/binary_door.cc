@@ -75,14 +75,6 @@ class BinaryUpload : public http::BodySink {
   uint64_t checked_bytes_ = 0;
 };
 
-std::optional<std::string> checked_build_id(std::string_view hex) {
-  const bool is_hex = hex.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-  auto build_id = is_hex ? from_hex(hex) : std::nullopt;
-  const bool is_build = build_id && build_id->size() >= symbolizer::kMinBuildIdBytes &&
-                        build_id->size() <= symbolizer::kMaxBuildIdBytes;
-  return is_build ? std::move(build_id) : std::nullopt;
-}
-
 // Who sent it, from where, and what they call it.
 std::string source_of_upload(const http::Request& request) {
   std::string name = request.path.substr(kUploadPath.size());
@@ -107,7 +99,7 @@ Result<symbolizer::BinaryOrigin> origin_of(const http::Request& request, int64_t
       }
       continue;
     }
-    auto build_id = checked_build_id(text);
+    auto build_id = symbolizer::parse_build_id(text);
     if (!build_id) {
       return with_hint(
           with_field(fail(ErrorCode::kInvalid, "\"{}\" is no build ID", printable(text)), "build_id"),
@@ -200,7 +192,7 @@ struct BuildIdRequest {
 std::optional<BuildIdRequest> parse_build_id_path(std::string_view path) {
   path.remove_prefix(kBuildIdPath.size());
   const size_t slash = path.find('/');
-  auto build_id = checked_build_id(path.substr(0, slash));
+  auto build_id = symbolizer::parse_build_id(path.substr(0, slash));
   if (!build_id || slash == std::string_view::npos) {
     return std::nullopt;
   }

@@ -16,10 +16,6 @@ std::string entry_path(std::string_view data_dir, std::string_view build_id, std
   return elf::build_id_entry(repository_path(data_dir), build_id).append(ending);
 }
 
-bool is_lower_hex(std::string_view text) {
-  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 }  // namespace
 
 std::string repository_path(std::string_view data_dir) {
@@ -78,6 +74,14 @@ Status for_each_file(std::string_view data_dir, const std::function<void(const s
              : Status();
 }
 
+std::optional<std::string> parse_build_id(std::string_view hex) {
+  const bool is_lower_hex = hex.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  auto build_id = is_lower_hex ? from_hex(hex) : std::nullopt;
+  const bool is_build =
+      build_id && build_id->size() >= kMinBuildIdBytes && build_id->size() <= kMaxBuildIdBytes;
+  return is_build ? std::move(build_id) : std::nullopt;
+}
+
 std::optional<std::string> build_id_of_path(std::string_view path, std::string_view ending) {
   const std::filesystem::path file(path);
   std::string name = file.filename().string();
@@ -85,11 +89,7 @@ std::optional<std::string> build_id_of_path(std::string_view path, std::string_v
     return std::nullopt;
   }
   name.resize(name.size() - ending.size());
-  const std::string hex = file.parent_path().filename().string().append(name);
-  const auto build_id = is_lower_hex(hex) ? from_hex(hex) : std::nullopt;
-  const bool is_build =
-      build_id && build_id->size() >= kMinBuildIdBytes && build_id->size() <= kMaxBuildIdBytes;
-  return is_build ? build_id : std::nullopt;
+  return parse_build_id(file.parent_path().filename().string().append(name));
 }
 
 Result<std::vector<BinaryRecord>> read_records(

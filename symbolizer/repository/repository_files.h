@@ -39,6 +39,9 @@ Result<std::vector<BinaryRecord>> read_records(
 // Calls `visit` with each file below .build-id.
 Status for_each_file(std::string_view data_dir, const std::function<void(const std::string& path)>& visit);
 
+// Of digits in lower case; nothing for other text, and for an ID that is too short or too long.
+std::optional<std::string> parse_build_id(std::string_view hex);
+
 // The build ID that a file below .build-id is of, by its path and this ending; nothing where it has another name.
 std::optional<std::string> build_id_of_path(std::string_view path, std::string_view ending);
 
