@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "base/file.h"
-#include "base/hex.h"
 #include "base/printable.h"
 #include "base/time.h"
 #include "cli/views/terminal.h"
 #include "config/server_config.h"
 #include "formats/binary_files.h"
+#include "query/operations/binaries.h"
 #include "query/registry/view.h"
 #include "store/directory/data_directory.h"
 #include "symbolizer/repository/repository.h"
@@ -83,23 +83,13 @@ class DirectoryTarget : public BinaryTarget {
     const Status written = staged ? staged->write(content) : propagate(staged);
     auto added = written ? repository_->add(*std::move(staged), origin)
                          : Result<symbolizer::AddedBinary>(propagate(written));
-    return added ? Result<query::Table>(table_of_added(*added)) : propagate(added);
+    return added ? Result<query::Table>(query::table_of_added(*added)) : propagate(added);
   }
 
  private:
   DirectoryTarget(const BinariesAddOptions& options, store::DataDirectory directory,
                   std::unique_ptr<symbolizer::BinaryRepository> repository)
       : options_(options), directory_(std::move(directory)), repository_(std::move(repository)) {}
-
-  // As the server has it (server/doors/binary_door.cc).
-  static query::Table table_of_added(const symbolizer::AddedBinary& added) {
-    query::Table table;
-    table.columns = {{"build_id", ""}, {"file", ""}, {"symbols", ""}, {"bytes", "bytes"}, {"outcome", ""}};
-    table.rows.push_back({to_hex(added.build_id), std::string(name_of(added.file.kind)),
-                          std::string(store::name_of(added.file.quality)),
-                          static_cast<int64_t>(added.file.size_bytes), std::string(name_of(added.outcome))});
-    return table;
-  }
 
   const BinariesAddOptions& options_;
   const store::DataDirectory directory_;  // holds the lock

@@ -245,6 +245,15 @@ Result<Table> binaries(const BinariesRequest& request, const std::vector<BinaryR
   return table;
 }
 
+Table table_of_added(const symbolizer::AddedBinary& added) {
+  Table table;
+  table.columns = {{"build_id", ""}, {"file", ""}, {"symbols", ""}, {"bytes", "bytes"}, {"outcome", ""}};
+  table.rows.push_back({to_hex(added.build_id), std::string(name_of(added.file.kind)),
+                        std::string(store::name_of(added.file.quality)),
+                        static_cast<int64_t>(added.file.size_bytes), std::string(name_of(added.outcome))});
+  return table;
+}
+
 Result<MissingBinariesRequest> parse_missing_binaries(const Parameters& parameters, int64_t now_ns) {
   MissingBinariesRequest request;
   const auto read = read_parameters(parameters, now_ns, request.selection,

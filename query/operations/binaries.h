@@ -12,6 +12,7 @@
 #include "query/snapshot/snapshot.h"
 #include "query/table/table.h"
 #include "symbolizer/repository/binary_record.h"
+#include "symbolizer/repository/repository.h"
 
 namespace plimsoll::query {
 
@@ -25,6 +26,9 @@ Result<BinariesRequest> parse_binaries(const Parameters& parameters, int64_t now
 
 // A row for each file, by build ID; the newest first. kNotFound where no build ID begins so.
 Result<Table> binaries(const BinariesRequest& request, const std::vector<symbolizer::BinaryRecord>& records);
+
+// What became of one file: a row with its build_id, file, symbols, bytes, and the outcome.
+Table table_of_added(const symbolizer::AddedBinary& added);
 
 struct MissingBinariesRequest {
   Selection selection = {};

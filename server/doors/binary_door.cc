@@ -19,6 +19,7 @@
 #include "elf/elf_file.h"
 #include "formats/decompress.h"
 #include "http/ignoring_case.h"
+#include "query/operations/binaries.h"
 #include "query/table/table.h"
 #include "symbolizer/repository/repository_files.h"
 
@@ -173,12 +174,7 @@ Result<symbolizer::AddedBinary> add_upload(const http::Request& request, BinaryR
 http::Response answer_to_upload(const symbolizer::AddedBinary& added) {
   http::Response response;
   response.status = added.is_new() ? 201 : 200;
-  query::Table table;
-  table.columns = {{"build_id", ""}, {"file", ""}, {"symbols", ""}, {"bytes", "bytes"}, {"outcome", ""}};
-  table.rows.push_back({to_hex(added.build_id), std::string(name_of(added.file.kind)),
-                        std::string(store::name_of(added.file.quality)),
-                        static_cast<int64_t>(added.file.size_bytes), std::string(name_of(added.outcome))});
-  response.body = query::to_json(table);
+  response.body = query::to_json(query::table_of_added(added));
   return response;
 }
 
