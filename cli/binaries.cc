@@ -25,6 +25,8 @@
 namespace plimsoll::cli {
 namespace {
 
+constexpr size_t kMaxNameBytes = 512;
+
 // Where files are added.
 class BinaryTarget {
  public:
@@ -43,7 +45,10 @@ class ServerTarget : public BinaryTarget {
 
   Result<query::Table> add(const std::string& name, Bytes content) override {
     query::Parameters parameters = options_.labels;
-    parameters.emplace_back("name", printable(name));
+    // Those of members of a package may be larger than a request's head.
+    const std::string_view end =
+        std::string_view(name).substr(name.size() - std::min(name.size(), kMaxNameBytes));
+    parameters.emplace_back("name", printable(end));
     const auto answer = put_to_server(options_.source, "/api/v1/binaries/", parameters, as_text(content));
     return answer ? query::from_json(*answer) : Result<query::Table>(propagate(answer));
   }
