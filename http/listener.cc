@@ -47,6 +47,11 @@ Response unread_answers() {
   return unavailable("the server is at its limit of unread responses");
 }
 
+// The body of a request that is refused.
+bool is_worth_reading(const Exchange& exchange) {
+  return exchange.declared_bytes ? *exchange.declared_bytes <= kReadOnBytes : !exchange.has_body;
+}
+
 // Where there is memory for a line.
 void note_dropped(const char* url, const char* why) noexcept {
   try {
@@ -102,6 +107,7 @@ struct Listener::Server {
   MHD_Result begin(MHD_Connection* connection, const char* version, Exchange& exchange);
   std::optional<Refusal> refusal_of(Exchange& exchange);
   MHD_Result take_body(Exchange& exchange, std::string_view data);
+  static std::optional<Response> begin_sink(Exchange& exchange);
   static std::optional<Response> sink_piece(Exchange& exchange, std::string_view data);
   bool reserve_body(Exchange& exchange, size_t bytes);
   void drop_body(Exchange& exchange);
@@ -195,6 +201,12 @@ MHD_Result Listener::Server::begin(MHD_Connection* connection, const char* versi
   } else {
     tell_of_giving_up(exchange);
     exchange.refusal = refusal_of(exchange);
+    // A client that asks before it sends (Expect: 100-continue) hears an error in place of being cut off in the middle.
+    if (!exchange.refusal && match.route->begin_body && exchange.has_body) {
+      if (auto refused = begin_sink(exchange)) {
+        exchange.refusal = {*std::move(refused), !is_worth_reading(exchange)};
+      }
+    }
   }
   if (exchange.refusal && exchange.refusal->closes) {
     return answer(connection, exchange, std::move(exchange.refusal->response), /*closes=*/true);
@@ -213,11 +225,9 @@ void Listener::Server::tell_of_giving_up(Exchange& exchange) const {
 
 std::optional<Refusal> Listener::Server::refusal_of(Exchange& exchange) {
   const uint64_t declared_bytes = exchange.declared_bytes.value_or(0);
-  const bool is_worth_reading =
-      exchange.declared_bytes.has_value() ? declared_bytes <= kReadOnBytes : !exchange.has_body;
   if (options.access_control != nullptr) {
     if (auto refused = options.access_control->admit(exchange.request, *exchange.route)) {
-      return Refusal{*std::move(refused), !is_worth_reading};
+      return Refusal{*std::move(refused), !is_worth_reading(exchange)};
     }
   }
   if (declared_bytes > exchange.route->max_body_bytes) {
@@ -287,6 +297,16 @@ void Listener::Server::drop_body(Exchange& exchange) {
   budget.give_back(std::exchange(exchange.charged_bytes, 0));
 }
 
+// Why the body is refused.
+std::optional<Response> Listener::Server::begin_sink(Exchange& exchange) {
+  auto sink = exchange.route->begin_body(exchange.request);
+  if (!sink) {
+    return error_response(sink.error());
+  }
+  exchange.request.sink = *std::move(sink);
+  return std::nullopt;
+}
+
 // Why the body is refused; nothing: the piece was taken.
 std::optional<Response> Listener::Server::sink_piece(Exchange& exchange, std::string_view data) {
   Request& request = exchange.request;
@@ -299,11 +319,9 @@ std::optional<Response> Listener::Server::sink_piece(Exchange& exchange, std::st
                               .error());
   }
   if (!request.sink) {
-    auto sink = exchange.route->begin_body(request);
-    if (!sink) {
-      return error_response(sink.error());
+    if (auto refused = begin_sink(exchange)) {
+      return refused;
     }
-    request.sink = *std::move(sink);
   }
   exchange.sunk_bytes += data.size();
   const Status taken = request.sink->take(as_bytes(data));

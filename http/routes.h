@@ -35,8 +35,8 @@ struct Route {
   bool is_question = false;
   // Of the caller, where the listener has an access control. A route that says nothing is for administrators.
   Right right = Right::kOrder;
-  // Of a body that is too large for memory: called with the head when the first bytes come, of a permitted request. What it returns takes the
-  // body, up to max_body_bytes, which are not buffered then; an error is the answer. Empty: the body is in Request::body.
+  // Of a body that is too large for memory: called with the head of a permitted request, before anything of the body is read. What it returns
+  // takes the body, up to max_body_bytes, which are not buffered then; an error is the answer. Empty: the body is in Request::body.
   std::function<Result<std::shared_ptr<BodySink>>(const Request&)> begin_body = {};
   // Of all of such a body, from its head on; later pieces are refused (503). At the slowest rate that a listener permits it might take days.
   int64_t max_body_ns = 3600LL * 1'000'000'000;

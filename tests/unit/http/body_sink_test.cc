@@ -14,6 +14,7 @@ namespace plimsoll::http::body_sink_test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Counts what it takes, and itself.
 class CountingSink : public BodySink {
@@ -89,6 +90,18 @@ TEST_F(BodySinkTest, TheSinksErrorIsTheAnswer) {
   const auto large = client.send("PUT", "/sink", std::string((8 << 20) + 1, 'x'), "application/octet-stream");
   ASSERT_TRUE(large) << large.error().text();
   EXPECT_EQ(large->status, 413);
+}
+
+TEST_F(BodySinkTest, AClientThatAsksFirstIsRefusedBeforeItSends) {
+  const auto listener = started({sinking_route(Threads::kLong)});
+  RawConnection connection(*listener);
+  connection.send(
+      "PUT /sink HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4194304\r\nExpect: 100-continue\r\n"
+      "X-Refuse: yes\r\n\r\n");
+  const std::string answer = connection.receive_all();
+  EXPECT_THAT(answer, HasSubstr(" 403 "));
+  EXPECT_THAT(answer, Not(HasSubstr("100 Continue")));
+  EXPECT_EQ(alive_, 0);
 }
 
 TEST_F(BodySinkTest, ABodyThatTakesTooLongIsRefused) {
