@@ -388,8 +388,9 @@ Result<std::vector<http::Route>> Server::people_routes(const config::ServerConfi
 BinaryDoorOptions Server::binary_door(const config::ServerConfig& config) {
   BinaryDoorOptions options{.max_file_bytes = static_cast<uint64_t>(config.binaries_max_file_bytes)};
   options.check_room = [folder = config.data_dir,
-                        limits = retention_limits(config, config.data_dir)]() -> Status {
-    return limits ? store::expect_free_bytes(folder, limits->min_free_bytes) : propagate(limits);
+                        limits = retention_limits(config, config.data_dir)](uint64_t bytes) -> Status {
+    return limits ? store::expect_free_bytes(folder, limits->min_free_bytes + static_cast<int64_t>(bytes))
+                  : propagate(limits);
   };
   options.added = [this] {
     *has_new_binaries_ = true;

@@ -38,14 +38,14 @@ constexpr uint64_t kMaxServedBytes = std::numeric_limits<int64_t>::max();
 
 class BinaryUpload : public http::BodySink {
  public:
-  using CheckRoom = std::function<Status()>;
+  using CheckRoom = std::function<Status(uint64_t bytes)>;
 
   static Result<std::shared_ptr<BinaryUpload>> begin(const BinaryRepository& repository,
-                                                     const CheckRoom& check_room) {
-    if (const Status room = check_room ? check_room() : Status(); !room) {
+                                                     const CheckRoom& check_room, uint64_t declared_bytes) {
+    if (const Status room = check_room ? check_room(declared_bytes) : Status(); !room) {
       return propagate(room);
     }
-    auto staged = repository.stage();
+    auto staged = repository.stage(declared_bytes);
     return staged ? Result<std::shared_ptr<BinaryUpload>>(
                         std::make_shared<BinaryUpload>(*std::move(staged), check_room))
                   : propagate(staged);
@@ -58,7 +58,7 @@ class BinaryUpload : public http::BodySink {
   Status take(Bytes piece) override {
     if (check_room_ && staged_.bytes() >= checked_bytes_ + kBytesBetweenChecks) {
       checked_bytes_ = staged_.bytes();
-      if (const Status room = check_room_(); !room) {
+      if (const Status room = check_room_(piece.size()); !room) {
         return room;
       }
     }
@@ -75,6 +75,13 @@ class BinaryUpload : public http::BodySink {
   const CheckRoom check_room_;
   uint64_t checked_bytes_ = 0;
 };
+
+// 0 where there is none.
+uint64_t number_in(std::string_view text) {
+  uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
 
 // Who sent it, from where, and what they call it.
 std::string source_of_upload(const http::Request& request) {
@@ -132,7 +139,7 @@ Result<symbolizer::StagedBinary> inflated(BinaryUpload& upload, const BinaryRepo
   if (compression == formats::Compression::kNone) {
     return upload.release();
   }
-  auto plain = BinaryUpload::begin(repository, upload.check_room());
+  auto plain = BinaryUpload::begin(repository, upload.check_room(), 0);
   if (!plain) {
     return propagate(plain);
   }
@@ -227,9 +234,7 @@ class BuildIdDoor {
       return text_response(404, fmt::format("not found: {} of build ID {}\n",
                                             printable(artifact_name(*asked)), to_hex(asked->build_id)));
     }
-    const std::string_view max_size = request.header("X-DEBUGINFOD-MAXSIZE");
-    uint64_t max_bytes = 0;
-    std::from_chars(max_size.data(), max_size.data() + max_size.size(), max_bytes);
+    const uint64_t max_bytes = number_in(request.header("X-DEBUGINFOD-MAXSIZE"));
     if (max_bytes != 0 && found->part.bytes > max_bytes) {
       return text_response(406,
                            fmt::format("{} bytes, over the limit of {}\n", found->part.bytes, max_bytes));
@@ -314,8 +319,8 @@ http::Route upload_route(BinaryRepository& repository, const BinaryDoorOptions& 
   route.threads = http::Threads::kBackground;
   route.right = http::Right::kAddBinary;
   route.begin_body = [&repository, check_room = options.check_room](
-                         const http::Request&) -> Result<std::shared_ptr<http::BodySink>> {
-    return BinaryUpload::begin(repository, check_room);
+                         const http::Request& request) -> Result<std::shared_ptr<http::BodySink>> {
+    return BinaryUpload::begin(repository, check_room, number_in(request.header("Content-Length")));
   };
   route.handle = [&repository, max_bytes = options.max_file_bytes,
                   added = options.added](const http::Request& request) {

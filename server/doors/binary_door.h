@@ -13,9 +13,9 @@ namespace plimsoll::server {
 
 struct BinaryDoorOptions {
   uint64_t max_file_bytes = uint64_t{4} << 30;  // as sent, and after decompression
-  // Asked before each body, again with each MiB of it, and with each MiB that it is decompressed to: its failure is the answer. None: there is
-  // always room.
-  std::function<Status()> check_room = {};
+  // Whether the disk has room for so many bytes. Asked before each body for what it declares, again with each MiB of it, and with each MiB that
+  // it is decompressed to: its failure is the answer. None: there is always room.
+  std::function<Status(uint64_t bytes)> check_room = {};
   // Called once a file is there that has more symbols than there were before. None: nobody waits for it.
   std::function<void()> added = {};
 };

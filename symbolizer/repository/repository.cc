@@ -232,7 +232,10 @@ Result<std::optional<KeptFile>> BinaryRepository::read_kept(const std::string& b
   return removed ? Result<std::optional<KeptFile>>() : propagate(removed);
 }
 
-Result<StagedBinary> BinaryRepository::stage() const {
+Result<StagedBinary> BinaryRepository::stage(uint64_t declared_bytes) const {
+  if (const Status room = room_->expect(declared_bytes); !room) {
+    return propagate(room);
+  }
   return StagedBinary::create(incoming_path(data_dir_), limits_.max_file_bytes, room_, calls_);
 }
 

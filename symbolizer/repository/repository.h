@@ -71,8 +71,9 @@ class BinaryRepository {
   BinaryRepository& operator=(const BinaryRepository&) = delete;
   ~BinaryRepository() = default;
 
-  // For a file that arrives. Its bytes count against the limit of all files while it is there.
-  Result<StagedBinary> stage() const;
+  // For a file that arrives. Its bytes count against the limit of all files while it is there. kUnavailable where there is no room for
+  // `declared_bytes` now; none is set aside for them.
+  Result<StagedBinary> stage(uint64_t declared_bytes = 0) const;
 
   // Keeps a file by the build ID that it has inside: durable when this returns, and seen either whole or not at all. A file with fewer symbols
   // never replaces one with more. kConflict where the same build has other bytes with as many symbols: what is there stays.

@@ -4,6 +4,17 @@ namespace plimsoll::symbolizer {
 
 Status RepositoryRoom::take(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
+  const Status room = expect_locked(bytes);
+  arriving_bytes_ += room ? bytes : 0;
+  return room;
+}
+
+Status RepositoryRoom::expect(uint64_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  return expect_locked(bytes);
+}
+
+Status RepositoryRoom::expect_locked(uint64_t bytes) const {
   const uint64_t used_bytes = kept_bytes_ + arriving_bytes_;
   if (used_bytes > max_bytes_ || bytes > max_bytes_ - used_bytes) {
     return with_hint(fail(ErrorCode::kUnavailable,
@@ -12,7 +23,6 @@ Status RepositoryRoom::take(uint64_t bytes) {
                           kept_bytes_, arriving_bytes_, max_bytes_),
                      "raise binaries.max_bytes, or lower binaries.max_age, of the server's configuration");
   }
-  arriving_bytes_ += bytes;
   return {};
 }
 

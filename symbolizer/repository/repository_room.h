@@ -15,6 +15,8 @@ class RepositoryRoom {
 
   // For a file that is arriving. kUnavailable where all files together would be over the limit.
   Status take(uint64_t bytes);
+  // Whether take() would fail.
+  Status expect(uint64_t bytes) const;
   void give_back(uint64_t bytes);
 
   // In place of kept files of `removed_bytes`. Never fails: the limit may have been lowered since they came.
@@ -23,6 +25,8 @@ class RepositoryRoom {
   uint64_t kept_bytes() const;
 
  private:
+  Status expect_locked(uint64_t bytes) const;
+
   const uint64_t max_bytes_;
   mutable std::mutex mutex_;
   uint64_t kept_bytes_ = 0;  // guarded by mutex_, as is the next

@@ -39,7 +39,8 @@ class BinaryDoorTest : public ::testing::Test {
  protected:
   BinaryDoorTest() {
     BinaryDoorOptions options{.max_file_bytes = kMaxBytes};
-    options.check_room = [this] {
+    options.check_room = [this](uint64_t bytes) {
+      declared_bytes_ = room_checks_ == 0 ? bytes : declared_bytes_;
       ++room_checks_;
       return room_checks_ <= max_room_checks_ ? room_ : fail(ErrorCode::kUnavailable, "the disk fills");
     };
@@ -77,6 +78,7 @@ class BinaryDoorTest : public ::testing::Test {
       *symbolizer::BinaryRepository::open(folder_.path(), {.max_file_bytes = kMaxBytes});
   Status room_;
   int room_checks_ = 0;
+  uint64_t declared_bytes_ = 0;  // that the first check was asked for
   int max_room_checks_ = 1'000'000;
   int added_ = 0;
   std::unique_ptr<http::Listener> listener_;
@@ -138,16 +140,18 @@ TEST_F(BinaryDoorTest, AsksForRoomAgainWhileItReceivesAndDecompresses) {
   const std::string packed = formats::gzip(as_bytes(image)).value_or("");
   EXPECT_EQ(put(packed).status, 503) << "the first time for the body, then for what it is decompressed to";
   EXPECT_EQ(room_checks_, 2);
+  EXPECT_EQ(declared_bytes_, packed.size());
   EXPECT_EQ(arriving(), 0);
 
   constexpr uint64_t kManyBytes = uint64_t{4} << 20;
   const auto large_files =
       *symbolizer::BinaryRepository::open(folder_.path(), {.max_file_bytes = kManyBytes});
   int checks = 0;
-  const auto routes = binary_routes(*large_files, {.max_file_bytes = kManyBytes, .check_room = [&checks] {
-                                                     ++checks;
-                                                     return Status();
-                                                   }});
+  const auto routes =
+      binary_routes(*large_files, {.max_file_bytes = kManyBytes, .check_room = [&checks](uint64_t) {
+                                     ++checks;
+                                     return Status();
+                                   }});
   auto sink = *routes.at(0).begin_body({.method = "PUT", .path = "/api/v1/binaries/"});
   const std::string piece(64 << 10, 'x');
   for (uint64_t bytes = 0; bytes < kManyBytes; bytes += piece.size()) {

@@ -335,6 +335,8 @@ TEST_F(RepositoryTest, FilesThatAreArrivingTakeRoomTogether) {
     ASSERT_FALSE(full);
     EXPECT_EQ(full.error().code, ErrorCode::kUnavailable);
     EXPECT_THAT(full.error().text(), HasSubstr("800 are arriving"));
+    EXPECT_TRUE(repository->stage(200));
+    EXPECT_FALSE(repository->stage(201)) << "before any of it is there";
     const StagedBinary moved = std::move(first);
     EXPECT_EQ(moved.bytes(), 400);
   }
