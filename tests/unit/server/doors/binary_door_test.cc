@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -213,6 +214,27 @@ TEST_F(BinaryDoorTest, ServesFilesAsADebuginfodDoes) {
 TEST_F(BinaryDoorTest, AnExecutableThatWasNotStrippedIsItsOwnDebugFile) {
   ASSERT_EQ(put(image_of({})).status, 201);
   EXPECT_EQ(get("/buildid/" + kHex + "/debuginfo").body, image_of({}));
+}
+
+TEST_F(BinaryDoorTest, AFileThatIsReplacedOrDroppedWhileItIsSentStaysWhole) {
+  const auto route = std::ranges::find(routes_, "GET", &http::Route::method);
+  ASSERT_NE(route, routes_.end());
+  const auto begun = [&] {
+    return route->handle({.method = "GET", .path = "/buildid/" + kHex + "/executable"});
+  };
+  const auto content_of = [](const http::Response& response) {
+    return response.file ? read_at(*response.file->fd, "sent", response.file->offset, response.file->bytes)
+                         : Result<std::string>(response.body);
+  };
+  const std::string poor = image_of({.quality = SymbolQuality::kSymtab});
+  ASSERT_EQ(put(poor).status, 201);
+  const http::Response before = begun();
+  ASSERT_EQ(put(image_of({})).status, 201) << "replaced";
+  const http::Response after = begun();
+  ASSERT_TRUE(repository_->trim({}, std::numeric_limits<int64_t>::max()));
+  EXPECT_EQ(begun().status, 404);
+  EXPECT_EQ(content_of(before).value_or(""), poor);
+  EXPECT_EQ(content_of(after).value_or(""), image_of({}));
 }
 
 TEST_F(BinaryDoorTest, ChecksBuildIdsStrictly) {
