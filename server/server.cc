@@ -208,10 +208,10 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (const auto warning = overhead_warning(config)) {
     log_warning("draw.max_overhead_percent: {}", *warning);
   }
+  std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*spans), std::move(*binaries),
+                                            std::move(*authenticator), std::move(*breaker),
+                                            std::move(*drawer), config));
   if (auto listening = server->listen(config, request_workers); !listening) {
-    std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*spans), std::move(*binaries),
-                                              std::move(*authenticator), std::move(*breaker),
-                                              std::move(*drawer), config));
     return propagate(listening);
   }
   if (auto started = server->start_work(config, std::move(table_worker)); !started) {

@@ -283,10 +283,11 @@ class BuildIdDoor {
     if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
       return std::nullopt;
     }
-    return FoundPart{.part = {.fd = std::make_shared<UniqueFd>(std::move(fd)),
-                              .offset = 0,
-                              .bytes = static_cast<uint64_t>(info.st_size)},
-                     .name = to_hex(record.build_id) + (kind == BinaryKind::kDebug ? ".debug" : "")};
+    FoundPart found;
+    found.part.fd = std::make_shared<UniqueFd>(std::move(fd));
+    found.part.bytes = static_cast<uint64_t>(info.st_size);
+    found.name = to_hex(record.build_id) + (kind == BinaryKind::kDebug ? ".debug" : "");
+    return found;
   }
 
   // Its bytes as they are in the file, compressed or not.
