@@ -15,7 +15,7 @@ constexpr uint64_t kMaxSections = 100'000;
 
 // Tables of a hostile file refer to the same bytes again and again: without these limits it is read for hours.
 constexpr uint64_t kMaxSectionNameBytes = 4096;
-constexpr uint64_t kMaxNoteBytes = uint64_t{16} << 20;  // of all tables together
+constexpr uint64_t kMaxBytesOfNotes = uint64_t{16} << 20;  // of all tables together
 
 std::string_view string_at(Bytes strings, uint64_t offset) {
   if (offset >= strings.size()) {
@@ -112,7 +112,7 @@ void ElfFile::read_sections(uint64_t offset, uint16_t entry_bytes, uint64_t coun
 }
 
 void ElfFile::read_build_id() {
-  uint64_t bytes_left = kMaxNoteBytes;
+  uint64_t bytes_left = kMaxBytesOfNotes;
   const auto read_notes = [&](uint64_t offset, uint64_t size_bytes) {
     const auto notes = slice(image_, offset, size_bytes, "notes");
     if (notes && build_id_.empty()) {
