@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace plimsoll::store {
+namespace plimsoll::store::hours_test {
 namespace {
 
 constexpr int64_t kHourNs = int64_t{3600} * 1'000'000'000;
@@ -55,4 +55,4 @@ TEST(Hours, SumsThatWouldNotBeExactStayApart) {
 }
 
 }  // namespace
-}  // namespace plimsoll::store
+}  // namespace plimsoll::store::hours_test

@@ -6,7 +6,7 @@
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/segment_fixture.h"
 
-namespace plimsoll::store {
+namespace plimsoll::store::segment_damage_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -130,4 +130,4 @@ TEST_F(SegmentDamageTest, AnotherVersionIsNamed) {
 }
 
 }  // namespace
-}  // namespace plimsoll::store
+}  // namespace plimsoll::store::segment_damage_test
