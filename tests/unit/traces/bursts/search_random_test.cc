@@ -200,7 +200,7 @@ class Random {
     return made;
   }
 
-  std::string query() { return set(0, "", 0); }
+  std::string query() { return set(0, kind(), "", 0); }
 
  private:
   template <size_t kSize>
@@ -234,8 +234,9 @@ class Random {
     }
   }
 
-  std::string set(int depth, const std::string& outer, int max_clauses) {
-    const std::string kind = one_of({"request", "running", "blocked", "lock_wait", "wake"});
+  const char* kind() { return one_of({"request", "running", "blocked", "lock_wait", "wake"}); }
+
+  std::string set(int depth, const std::string& kind, const std::string& outer, int max_clauses) {
     std::string text = !outer.empty() && once_in(4) ? "own " : "";
     text += kind;
     for (uint64_t i = 0, tests = below(3); i < tests; ++i) {
@@ -246,14 +247,17 @@ class Random {
     const uint64_t clauses = depth >= 3   ? 0
                              : depth == 0 ? 1 + below(2)
                                           : below(static_cast<uint64_t>(max_clauses) + 1);
+    std::string then_kind;
     for (uint64_t i = 0; i < clauses; ++i) {
-      text += clause(depth, kind);
+      text += clause(depth, kind, then_kind);
     }
     return text;
   }
 
-  std::string clause(int depth, const std::string& kind) {
-    std::string text = once_in(4) ? " not" : "";
+  // `then_kind`: of the item of a `then` just before, from which another one goes on; empty: there is none.
+  std::string clause(int depth, const std::string& subject, std::string& then_kind) {
+    const bool is_not = once_in(4);
+    std::string text = is_not ? " not" : "";
     const std::string relation = one_of({"with", "with", "during", "overlapping", "then", "after"});
     text += fmt::format(" {}", relation);
     const bool is_run = relation == "with" && once_in(3);
@@ -264,7 +268,10 @@ class Random {
     } else if ((relation == "then" || relation == "after") && once_in(2)) {
       text += fmt::format(" within {}ns", below(20));
     }
-    text += fmt::format(" ({})", set(depth + 1, kind, 2));
+    const std::string operand = kind();
+    const bool continues = relation == "then" && !is_not && !then_kind.empty();
+    text += fmt::format(" ({})", set(depth + 1, operand, continues ? then_kind : subject, 2));
+    then_kind = relation == "then" ? operand : "";
     if (is_run) {
       text += once_in(2) ? " same request" : "";
       text += once_in(2) ? fmt::format(" each within {}ns", below(10)) : " same machine";
