@@ -75,6 +75,11 @@ class SequenceBuilder {
   SequenceBuilder(const DwarfFile& file, size_t rows) : file_(file) { rows_.reserve(rows); }
 
   void add(LineRow row) {
+    // libdw sorts the rows of all sequences by address, those that end one first. A last row without code, at the end of its
+    // section, so comes to stand before the sequence of the next section: it is left out.
+    if (!is_kept_) {
+      rows_.resize(begin_);
+    }
     if (rows_.size() == begin_) {
       first_said_ = row.address;
       const auto start = file_.address_of(row.address);
