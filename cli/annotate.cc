@@ -169,6 +169,9 @@ Result<annotate::Annotation> annotate_here(const AnnotateOptions& options) {
 }
 
 Status check_annotate(const AnnotateOptions& options) {
+  if (!is_named(options.source)) {
+    return fail(ErrorCode::kInvalid, "annotate requires --server ADDR or --data DIR");
+  }
   if (names_file(options.binary)) {
     return {};
   }

@@ -85,7 +85,10 @@ class Binaries : public ::testing::Test {
     const auto sent =
         daemon.send("PUT", "/fleet/v1/profiles/" + to_hex(profile.profile_id()), wire::encode(profile));
     ASSERT_TRUE(sent && sent->ok()) << (sent ? sent->body : sent.error().text());
-    ASSERT_TRUE(eventually([this] { return functions().contains("[no symbol in split.so]"); }));
+    ASSERT_TRUE(eventually([this] {
+      const Finished top = run({"plimsoll", "top", "--server", server_.address(), "--csv"});
+      return top.out.find("[no symbol in split.so]") != std::string::npos;
+    }));
   }
 
   std::map<std::string, double> functions() { return self_of(top({"--server", server_.address()})); }
