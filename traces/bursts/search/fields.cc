@@ -71,6 +71,11 @@ std::string all_item_kinds() {
   return all;
 }
 
+bool is_of_machine(Field field) {
+  return field == Field::kThread || field == Field::kWaker || field == Field::kWoken ||
+         field == Field::kPid || field == Field::kCpu || field == Field::kLock;
+}
+
 std::optional<FieldInfo> field_named(std::string_view name, ItemKind kind) {
   for (const FieldInfo& info : kFields) {
     if (info.name == name && (info.kinds & kinds_of(kind)) != 0) {

@@ -42,7 +42,7 @@ enum class FieldType : uint8_t {
   kBytes,   // a number with a unit
   kShare,   // in millionths
   kId,      // of a request or lock, decimal or 0x...
-  kThread,  // a thread ID; two attributes are equal where machines are, too
+  kThread,  // a thread ID
   kText,
   kAny,  // an attribute of a span: text, or a number where it is compared to one
 };
@@ -84,6 +84,9 @@ struct FieldInfo {
   FieldType type = FieldType::kAny;
   ItemKinds kinds = 0;  // that have it
 };
+
+// IDs of threads, processes, CPUs and locks (addresses) are those of their machine: equal where machines are, too.
+bool is_of_machine(Field field);
 
 // Of an item of that kind. Any other name is an attribute of spans and RPCs. Nothing: the kind has no such attribute.
 std::optional<FieldInfo> field_named(std::string_view name, ItemKind kind);

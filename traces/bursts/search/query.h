@@ -33,7 +33,7 @@ struct SearchTest {
   Operator op = Operator::kEqual;
   bool is_number = false;  // numbers are compared, else texts
   bool is_outer = false;
-  bool is_thread = false;  // machines are compared, too
+  bool is_of_machine = false;  // machines are compared, too
   FieldName outer = {};
   std::vector<SearchValue> values;
 };

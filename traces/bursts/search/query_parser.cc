@@ -125,7 +125,7 @@ class Parser {
                            .op = Operator::kEqual,
                            .is_number = true,
                            .is_outer = true,
-                           .is_thread = false,
+                           .is_of_machine = false,
                            .outer = {Field::kRequest, {}},
                            .values = {}});
     }
@@ -233,7 +233,8 @@ class Parser {
                                          info.name, other->name));
     }
     test.is_outer = true;
-    test.is_thread = info.type == FieldType::kThread && other->type == FieldType::kThread;
+    const bool is_one_kind = info.field == other->field || info.type == FieldType::kThread;
+    test.is_of_machine = is_one_kind && is_of_machine(info.field) && is_of_machine(other->field);
     test.is_number = is_number_type(info.type) || is_number_type(other->type);
     test.outer = name_of_field(*other);
     return {};

@@ -163,11 +163,6 @@ class ClauseIndex {
   std::vector<int64_t> latest_end_ns_;  // of the items of the group up to here
 };
 
-bool is_of_machine(Field field) {
-  return field == Field::kThread || field == Field::kWaker || field == Field::kWoken ||
-         field == Field::kPid || field == Field::kCpu;
-}
-
 // Items of one value that are begun within the gap of those before them.
 struct Run {
   uint64_t count = 0;
@@ -307,7 +302,6 @@ class Search {
       return std::string(*text);
     }
     if (const auto number = number_of(scene_, clause.set.kind, item, clause.same)) {
-      // IDs of threads and CPUs are those of their machine.
       return is_of_machine(clause.same.field) ? fmt::format("{} {}", *number, item.machine)
                                               : fmt::format("{}", *number);
     }

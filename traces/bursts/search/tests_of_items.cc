@@ -67,7 +67,7 @@ bool outer_tests_hold(const SearchScene& scene, const SearchSet& set, const Sear
       if (!left || !right) {
         return false;
       }
-      if (test.is_thread && item.machine != outer.machine) {
+      if (test.is_of_machine && item.machine != outer.machine) {
         return test.op == Operator::kNotEqual;
       }
       return compares(*left, test.op, *right);

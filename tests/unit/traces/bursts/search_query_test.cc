@@ -70,6 +70,23 @@ TEST(SearchQuery, AttributesOfSpansHaveAnyName) {
   EXPECT_FALSE(query.set.tests[1].is_number);
 }
 
+// Processes of two machines use the same IDs and addresses.
+TEST(SearchQuery, IdsOfAMachineAreEqualWithinItAlone) {
+  const std::pair<const char*, bool> queries[] = {
+      {"lock_wait overlapping lock_hold{lock = outer.lock}", true},
+      {"running during running{pid = outer.pid}", true},
+      {"fault then running{cpu = outer.cpu}", true},
+      {"blocked then running{thread = outer.waker}", true},
+      {"running during running{request = outer.request}", false},
+      {"lock_wait during lock_hold{request = outer.lock}", false},
+  };
+  for (const auto& [text, is_of_machine] : queries) {
+    const SearchQuery query = parsed(text);
+    ASSERT_EQ(query.set.clauses.size(), 1U) << text;
+    EXPECT_EQ(query.set.clauses[0].set.tests.at(0).is_of_machine, is_of_machine) << text;
+  }
+}
+
 TEST(SearchQuery, ErrorsHaveAColumnAndWhatWasExpected) {
   const std::pair<const char*, const char*> errors[] = {
       {"", "column 1: expected a kind of item (request, running"},

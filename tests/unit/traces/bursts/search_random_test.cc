@@ -45,7 +45,7 @@ class NaiveSearch {
     if (test.is_outer && test.is_number) {
       const auto left = number_of(scene_, set.kind, item, test.field);
       const auto right = number_of(scene_, outer_kind, *outer, test.outer);
-      const bool is_elsewhere = test.is_thread && item.machine != outer->machine;
+      const bool is_elsewhere = test.is_of_machine && item.machine != outer->machine;
       return left && right && (is_elsewhere ? test.op == Operator::kNotEqual : holds(*left, test.op, *right));
     }
     if (test.is_outer) {
@@ -210,7 +210,7 @@ class Random {
 
   std::string test(const std::string& kind, const std::string& outer) {
     const bool both_threads = kind != "request" && !outer.empty() && outer != "request";
-    switch (below(9)) {
+    switch (below(10)) {
       case 0:
         return fmt::format("duration {} {}ns", one_of({"<", "<=", ">", ">=", "=", "!="}), below(25));
       case 1:
@@ -229,6 +229,10 @@ class Random {
         return kind == "lock_wait" ? "lock = 1" : kind == "request" ? "whole = yes" : "name != two";
       case 7:
         return outer.empty() ? "machine != a" : fmt::format("machine {} outer.machine", one_of({"=", "!="}));
+      case 8:
+        return kind == "lock_wait" && outer == "lock_wait"
+                   ? fmt::format("lock {} outer.lock", one_of({"=", "!="}))
+                   : "duration >= 2ns";
       default:
         return kind == "blocked" && both_threads ? "waker = outer.thread" : "duration != 7ns";
     }
