@@ -146,16 +146,20 @@ class SceneMaker {
     }
   }
 
-  // A thread's request at a mark: the newest that it started or switched to.
-  void add_marks(uint32_t machine, const JoinedBurst& joined, std::vector<SearchItem> blocked) {
+  // Waits for locks and phases, which a thread's marks begin and end.
+  struct MarkedIntervals {
+    std::vector<SearchItem> waits;
+    std::vector<SearchItem> phases;
+  };
+
+  MarkedIntervals marked_intervals(uint32_t machine, const JoinedBurst& joined) const {
     const SceneMachine& part = scene_.machines[machine];
     struct Now {
-      uint64_t request = 0;
       std::optional<SearchItem> wait;
       std::optional<SearchItem> phase;
     };
     std::unordered_map<uint32_t, Now> threads;
-    std::vector<SearchItem> waits;
+    MarkedIntervals made;
     const auto end = [](std::optional<SearchItem>& open, int64_t time_ns, std::vector<SearchItem>& to) {
       if (open) {
         open->end_ns = std::max(open->begin_ns, time_ns);
@@ -168,7 +172,7 @@ class SceneMaker {
       const int64_t time_ns = mark.time_ns + part.offset_ns();
       const SearchItem item{.begin_ns = time_ns,
                             .end_ns = time_ns,
-                            .request = now.request,
+                            .request = 0,
                             .value = mark.value,
                             .machine = machine,
                             .thread = mark.tid,
@@ -179,20 +183,19 @@ class SceneMaker {
         case MarkKind::kStart:
         case MarkKind::kSwitch:
         case MarkKind::kStop:
-          now.request = mark.kind == MarkKind::kStop ? 0 : mark.value;
-          end(now.phase, time_ns, items(ItemKind::kPhase));
+          end(now.phase, time_ns, made.phases);
           break;
         case MarkKind::kLockWait:
-          end(now.wait, time_ns, waits);
+          end(now.wait, time_ns, made.waits);
           now.wait = item;
           break;
         case MarkKind::kLockGot:
           if (now.wait && now.wait->value == mark.value) {
-            end(now.wait, time_ns, waits);
+            end(now.wait, time_ns, made.waits);
           }
           break;
         case MarkKind::kPhase:
-          end(now.phase, time_ns, items(ItemKind::kPhase));
+          end(now.phase, time_ns, made.phases);
           if (mark.value != 0) {
             now.phase = item;
           }
@@ -201,27 +204,43 @@ class SceneMaker {
     }
     const int64_t off_ns = part.burst->off_ns + part.offset_ns();
     for (auto& [thread, now] : threads) {
-      end(now.wait, off_ns, waits);
-      end(now.phase, off_ns, items(ItemKind::kPhase));
+      end(now.wait, off_ns, made.waits);
+      end(now.phase, off_ns, made.phases);
     }
-    if (!wants(ItemKind::kPhase)) {
-      items(ItemKind::kPhase).clear();
+    return made;
+  }
+
+  void add_marks(uint32_t machine, const JoinedBurst& joined, std::vector<SearchItem> blocked) {
+    const SceneMachine& part = scene_.machines[machine];
+    MarkedIntervals marked = marked_intervals(machine, joined);
+    // As join_burst() says it: also before a thread's first mark, and after another thread has stopped the request.
+    const RequestsOfThreads requests(joined);
+    const auto request_at = [&](uint32_t thread, int64_t wall_ns) {
+      return requests.at(thread,
+                         std::clamp(wall_ns - part.offset_ns(), part.burst->on_ns, part.burst->off_ns));
+    };
+    const auto append = [&](ItemKind kind, const std::vector<SearchItem>& made) {
+      if (wants(kind)) {
+        items(kind).insert(items(kind).end(), made.begin(), made.end());
+      }
+    };
+    for (std::vector<SearchItem>* const made : {&marked.waits, &marked.phases}) {
+      for (SearchItem& item : *made) {
+        item.request = request_at(item.thread, item.begin_ns);
+      }
     }
     if (wants(ItemKind::kLockHold)) {
-      std::ranges::sort(waits, {},
-                        [](const SearchItem& one) { return std::tuple(one.thread, one.begin_ns); });
-      std::ranges::sort(blocked, {},
-                        [](const SearchItem& one) { return std::tuple(one.thread, one.begin_ns); });
-      auto holds = lock_holds(waits, blocked, joined, part.offset_ns());
-      const RequestsOfThreads requests(joined);
+      const auto by_thread = [](const SearchItem& one) { return std::tuple(one.thread, one.begin_ns); };
+      std::ranges::sort(marked.waits, {}, by_thread);
+      std::ranges::sort(blocked, {}, by_thread);
+      auto holds = lock_holds(marked.waits, blocked, joined, part.offset_ns());
       for (SearchItem& hold : holds) {
-        hold.request = requests.at(hold.thread, hold.end_ns - part.offset_ns());
+        hold.request = request_at(hold.thread, hold.end_ns);
       }
-      items(ItemKind::kLockHold).insert(items(ItemKind::kLockHold).end(), holds.begin(), holds.end());
+      append(ItemKind::kLockHold, holds);
     }
-    if (wants(ItemKind::kLockWait)) {
-      items(ItemKind::kLockWait).insert(items(ItemKind::kLockWait).end(), waits.begin(), waits.end());
-    }
+    append(ItemKind::kLockWait, marked.waits);
+    append(ItemKind::kPhase, marked.phases);
   }
 
   void add_events(uint32_t machine, const JoinedBurst& joined) {

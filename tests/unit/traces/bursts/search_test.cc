@@ -121,6 +121,24 @@ TEST(Search, FindsALockThatIsHeldByARequestThatWaits) {
   EXPECT_EQ(found(recording, "blocked{name = waiter, waker = 11}"), "blocked 310-600\n");
 }
 
+// As threads do: from the burst's begin where a request began before it, and until any thread stops it.
+TEST(Search, LockWaitsAndPhasesHaveTheRequestOfTheirThread) {
+  const BurstRecording recording =
+      recording_of(story("100 mark 2 4 77\n"
+                         "150 mark 2 6 1\n"
+                         "200 mark 2 5 77\n"
+                         "250 mark 2 2 8\n"
+                         "300 mark 1 1 7\n"
+                         "310 mark 2 3 7\n"
+                         "400 mark 1 2 7\n"
+                         "450 mark 2 4 78\n"
+                         "500 mark 2 5 78\n"));
+  EXPECT_EQ(found(recording, "lock_wait{request = 8}"), "lock_wait 100-200\n");
+  EXPECT_EQ(found(recording, "phase{request = 8}"), "phase 150-250\n");
+  EXPECT_EQ(found(recording, "lock_wait{request = 7}"), "");
+  EXPECT_EQ(found(recording, "lock_wait"), "lock_wait 100-200\nlock_wait 450-500\n");
+}
+
 TEST(Search, CountsTimesOfRequests) {
   const BurstRecording recording = recording_of(story(kHolderWaits));
   EXPECT_EQ(found(recording, "request{whole = yes, request = 8}"), "request 200-700\n");
