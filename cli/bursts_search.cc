@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/printable.h"
 #include "base/time.h"
 #include "cli/bursts_machines.h"
 #include "cli/json_text.h"
@@ -126,11 +127,45 @@ void note_what_spans_lack(const BurstMachines& machines, traces::ItemKinds kinds
   }
 }
 
+// Notes of bursts with lost events, a few of them: a day has thousands of bursts.
+class LostEvents {
+ public:
+  void add(const BurstOfMachines& burst) {
+    constexpr size_t kMaxLostNotes = 20;
+    for (const traces::SceneMachine& machine : burst.machines) {
+      if (machine.burst->all_lost() == 0) {
+        continue;
+      }
+      if (notes_.size() < kMaxLostNotes) {
+        notes_.push_back(
+            fmt::format("burst at {}: {} events of machine {} were lost, items may be missing or wrong",
+                        format_time(burst.planned_begin_ms * kNsPerMs), machine.burst->all_lost(),
+                        printable(machine.recording->machine)));
+      } else {
+        ++more_;
+      }
+    }
+  }
+
+  void finish(std::vector<std::string>& notes) {
+    notes.insert(notes.end(), notes_.begin(), notes_.end());
+    if (more_ > 0) {
+      notes.push_back(
+          fmt::format("{} more bursts of machines have lost events: see plimsoll bursts show", more_));
+    }
+  }
+
+ private:
+  std::vector<std::string> notes_;
+  uint64_t more_ = 0;
+};
+
 Searched search_bursts(const BurstMachines& machines, const traces::SearchQuery& query, uint32_t limit,
                        ShownAnswers& shown) {
   Searched searched;
   searched.notes = clock_notes(machines);
   note_what_spans_lack(machines, query.kinds, searched);
+  LostEvents lost;
   // Of all bursts together.
   uint64_t steps_left = traces::SearchLimits().max_steps;
   for (const BurstOfMachines& burst : machines.bursts) {
@@ -151,14 +186,14 @@ Searched search_bursts(const BurstMachines& machines, const traces::SearchQuery&
     searched.found += answers.found;
     searched.shown += answers.answers.size();
     shown.add(scene, query, answers);
-    for (const traces::SceneMachine& machine : burst.machines) {
-      if (machine.burst->all_lost() > 0) {
-        searched.notes.push_back(
-            fmt::format("burst at {}: {} events were lost, items may be missing or wrong",
-                        format_time(burst.planned_begin_ms * kNsPerMs), machine.burst->all_lost()));
-      }
+    if (answers.is_evidence_cut) {
+      searched.notes.push_back(
+          fmt::format("burst at {}: some evidence is missing: over {} pairs of items were compared",
+                      format_time(burst.planned_begin_ms * kNsPerMs), traces::SearchLimits().max_steps));
     }
+    lost.add(burst);
   }
+  lost.finish(searched.notes);
   return searched;
 }
 

@@ -189,11 +189,12 @@ class Search {
     const std::vector<uint32_t>& matched = matched_[query_.set.id];
     made.found = matched.size();
     for (size_t i = 0; i < matched.size() && i < limits_.max_answers; ++i) {
-      steps_left_ = limits_.max_steps;
       made.answers.push_back(
           {.item = matched[i],
            .evidence = evidence_of(query_.set, matched[i], limits_.max_evidence_of_answer)});
     }
+    made.steps = limits_.max_steps - steps_left_;
+    made.is_evidence_cut = steps_left_ == 0;
     return made;
   }
 

@@ -21,7 +21,7 @@ struct SearchLimits {
   size_t max_answers = 50;              // with evidence; all are counted
   size_t max_evidence = 10;             // items of a clause
   size_t max_evidence_of_answer = 200;  // of all its clauses, nested ones included
-  // Pairs of items that are compared, about 10 ns each. A burst that takes more has no answers, instead of wrong ones.
+  // Pairs of items that are compared, about 10 ns each, for evidence, too. A burst that takes more has no answers, instead of wrong ones.
   uint64_t max_steps = 500'000'000;
 };
 
@@ -41,7 +41,8 @@ struct SceneAnswers {
   std::vector<SearchAnswer> answers;  // in the order of time
   uint64_t found = 0;                 // answers, with those beyond the limit
   uint64_t steps = 0;
-  bool is_cut = false;  // max_steps were not enough: there are no answers
+  bool is_cut = false;           // max_steps were not enough: there are no answers
+  bool is_evidence_cut = false;  // they were not enough for all evidence: some is missing
 };
 
 SceneAnswers search_scene(const SearchScene& scene, const SearchQuery& query,

@@ -237,6 +237,24 @@ TEST(Search, SaysWhereItsStepsAreNotEnough) {
   EXPECT_FALSE(search_scene(scene, *query).is_cut);
 }
 
+// What is shown of answers takes steps, too, of the same budget.
+TEST(Search, EvidenceTakesStepsOfTheSameBudget) {
+  const BurstRecording recording = recording_of(story(kHolderWaits));
+  const auto query = parse_search("running with wake");
+  ASSERT_TRUE(query);
+  const SearchScene scene = make_scene(
+      {{.recording = &recording, .burst = &recording.bursts.front(), .shift_ns = 0}}, nullptr, query->kinds);
+  const SceneAnswers none = search_scene(scene, *query, {.max_answers = 0});
+  const SceneAnswers all = search_scene(scene, *query);
+  ASSERT_FALSE(all.answers.empty());
+  EXPECT_GT(all.steps, none.steps);
+  EXPECT_FALSE(all.is_evidence_cut);
+  const SceneAnswers cut = search_scene(scene, *query, {.max_steps = none.steps + 1});
+  EXPECT_FALSE(cut.is_cut);
+  EXPECT_TRUE(cut.is_evidence_cut);
+  EXPECT_EQ(cut.found, all.found);
+}
+
 TEST(Search, CountsAnswersBeyondTheLimit) {
   const BurstRecording recording = recording_of(story(kHolderWaits));
   const auto query = parse_search("wake");
