@@ -105,6 +105,23 @@ struct SliceEvent {
   bool is_begin() const { return place == Place::kRequestBegin || place == Place::kStateBegin; }
 };
 
+// The state in which a thread is left, from the numbers of Linux 4.14 and later to those of Linux 4.4, which Perfetto assumes of a trace
+// that does not name its kernel: it would show a preempted thread (0x100) as waking.
+uint64_t state_of_switch(uint64_t state) {
+  constexpr uint64_t kSameBits = 0x3F;  // up to EXIT_ZOMBIE
+  constexpr uint64_t kParked = 0x40;
+  constexpr uint64_t kIdle = 0x80;
+  constexpr uint64_t kPreempted = 0x100;
+  constexpr uint64_t kOldParked = 0x200;
+  constexpr uint64_t kOldIdle = 0x402;  // uninterruptible, and no load
+  constexpr uint64_t kOldPreempted = 0x800;
+  if ((state & kPreempted) != 0) {
+    return kOldPreempted;
+  }
+  return (state & kSameBits) | ((state & kParked) != 0 ? kOldParked : 0) |
+         ((state & kIdle) != 0 ? kOldIdle : 0);
+}
+
 uint64_t unsigned_time(int64_t time_ns) {
   return static_cast<uint64_t>(std::max<int64_t>(time_ns, 0));
 }
@@ -419,7 +436,7 @@ class PerfettoWriter {
       details.text(field::kSwitchPrevComm, printable(thread.name));
       details.number(field::kSwitchPrevPid, thread.tid);
       details.number(field::kSwitchPrevPriority, kPriority);
-      details.number(field::kSwitchPrevState, event.first);
+      details.number(field::kSwitchPrevState, state_of_switch(event.first));
       details.text(field::kSwitchNextComm, printable(other.name));
       details.number(field::kSwitchNextPid, other.tid);
       details.number(field::kSwitchNextPriority, kPriority);

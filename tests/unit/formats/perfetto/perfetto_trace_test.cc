@@ -72,7 +72,7 @@ struct ReadTrack {
 struct ReadTrace {
   std::map<uint64_t, ReadTrack> tracks;
   std::map<std::string, uint64_t> by_name;
-  std::vector<std::string> switches;  // "CPU PREV>NEXT TIME"
+  std::vector<std::string> switches;  // "CPU PREV>NEXT TIME STATE"
   std::vector<std::string> wakes;
   bool has_clocks = false;
 };
@@ -151,8 +151,8 @@ class TraceReader {
       const Message event = message_in(bytes);
       if (const std::string details = text(event, 4); !details.empty()) {
         const Message change = message_in(details);
-        trace_.switches.push_back(fmt::format("{} {}>{} {}", number(bundle, 1), text(change, 1),
-                                              text(change, 5), number(event, 1)));
+        trace_.switches.push_back(fmt::format("{} {}>{} {} {:#x}", number(bundle, 1), text(change, 1),
+                                              text(change, 5), number(event, 1), number(change, 4)));
       } else {
         const Message wake = message_in(text(event, 20));
         trace_.wakes.push_back(fmt::format("{}>{}", number(event, 2), number(wake, 2)));
@@ -225,7 +225,8 @@ TEST(PerfettoTrace, HasThreadsRequestsAndSwitchesOfAMachine) {
   const ReadTrack& request = trace.tracks.at(trace.by_name.at("request 0000000000000007"));
   EXPECT_EQ(request.parent, trace.by_name.at("requests"));
   EXPECT_THAT(request.slices, ElementsAre("1 request 0000000000000007 5200-5600"));
-  EXPECT_THAT(trace.switches, ElementsAre("0 one>two? 5300", "0 two?>one 5550"));
+  // The second one is preempted, in the numbers of Linux 4.4.
+  EXPECT_THAT(trace.switches, ElementsAre("0 one>two? 5300 0x1", "0 two?>one 5550 0x800"));
   EXPECT_THAT(trace.wakes, ElementsAre("12>11"));
 }
 
