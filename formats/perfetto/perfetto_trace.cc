@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -136,6 +137,13 @@ class PerfettoWriter {
         machines_.try_emplace(machine.recording, machines_.size());
       }
     }
+    if (machines_.size() == 1) {
+      for (const BurstThread& thread : machines_.begin()->first->threads) {
+        if (thread.tid == thread.pid && !thread.name.empty()) {
+          process_names_.try_emplace(thread.pid, thread.name);
+        }
+      }
+    }
   }
 
   Status run() {
@@ -242,9 +250,12 @@ class PerfettoWriter {
     return found->second;
   }
 
-  uint64_t process_track(uint32_t pid, const std::string& name) {
+  // Has the name of the process's first thread, where that is known, else of one that was seen.
+  uint64_t process_track(uint32_t pid, const std::string& name_of_thread) {
     const auto [found, is_new] = process_tracks_.try_emplace(pid, next_track_);
     if (is_new) {
+      const auto first = process_names_.find(pid);
+      const std::string name = first == process_names_.end() ? name_of_thread : printable(first->second);
       ++next_track_;
       WireMessage process;
       process.number(field::kProcessPid, pid);
@@ -460,7 +471,8 @@ class PerfettoWriter {
   uint64_t requests_track_ = 0;
   std::map<const traces::BurstRecording*, size_t> machines_;
   std::map<const traces::BurstRecording*, uint64_t> machine_tracks_;
-  std::map<uint32_t, uint64_t> process_tracks_;  // by process ID
+  std::map<uint32_t, uint64_t> process_tracks_;                   // by process ID
+  std::unordered_map<uint32_t, std::string_view> process_names_;  // of one machine
   std::map<std::pair<const traces::BurstRecording*, uint32_t>, uint64_t> thread_tracks_;
   std::unordered_map<std::string, uint64_t> names_;
 };

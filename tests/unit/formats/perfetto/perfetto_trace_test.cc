@@ -121,7 +121,9 @@ class TraceReader {
       track.pid = number(ids, 1);
       track.tid = number(ids, 2);
     } else if (const std::string process = text(descriptor, 3); !process.empty()) {
-      track.pid = number(message_in(process), 1);
+      const Message ids = message_in(process);
+      track.name = fmt::format("process {}", text(ids, 6));
+      track.pid = number(ids, 1);
     }
     EXPECT_TRUE(track.parent == 0 || trace_.tracks.contains(track.parent));
     trace_.by_name[track.name] = number(descriptor, 1);
@@ -228,6 +230,14 @@ TEST(PerfettoTrace, HasThreadsRequestsAndSwitchesOfAMachine) {
   // The second one is preempted, in the numbers of Linux 4.4.
   EXPECT_THAT(trace.switches, ElementsAre("0 one>two? 5300 0x1", "0 two?>one 5550 0x800"));
   EXPECT_THAT(trace.wakes, ElementsAre("12>11"));
+}
+
+TEST(PerfettoTrace, ProcessesHaveTheNameOfTheirFirstThread) {
+  traces::BurstRecording recording = sample("a");
+  recording.threads.push_back({10, 10, "server"});
+  const ReadTrace trace =
+      written({{{.recording = &recording, .burst = &recording.bursts.front(), .shift_ns = 0}}});
+  EXPECT_EQ(trace.by_name.at("process server"), trace.tracks.at(trace.by_name.at("one")).parent);
 }
 
 TEST(PerfettoTrace, HasSeveralMachinesWithTheirShifts) {
