@@ -47,9 +47,11 @@ class SpanIds {
 // The parent's half of the call, where it is one of another process.
 uint32_t remote_parent(const std::vector<Span>& spans, const SpanIds& ids, uint32_t index) {
   const Span& span = spans[index];
-  const uint32_t parent = span.is_shared     ? ids.find(span.trace, span.id)
-                          : span.parent == 0 ? kNoSpan
-                                             : ids.find(span.trace, span.parent);
+  uint32_t parent = span.is_shared ? ids.find(span.trace, span.id) : kNoSpan;
+  // Where a client's shared half was lost, its parent stands in.
+  if (parent == kNoSpan && span.parent != 0) {
+    parent = ids.find(span.trace, span.parent);
+  }
   if (parent == kNoSpan || parent == index) {
     return kNoSpan;
   }
@@ -74,6 +76,7 @@ SearchSpans::SearchSpans(const SpanSet& set) : set_(&set) {
       rpcs_.push_back({.client = i, .server = kNoSpan, .caller = i});
     }
   }
+  std::ranges::sort(by_start_, {}, [&](uint32_t i) { return std::tuple(spans[i].start_ns, i); });
   for (const uint32_t i : by_start_) {
     const uint32_t parent = spans[i].kind == SpanKind::kClient ? kNoSpan : remote_parent(spans, ids, i);
     if (parent == kNoSpan) {
@@ -83,11 +86,10 @@ SearchSpans::SearchSpans(const SpanSet& set) : set_(&set) {
     if (client == rpc_of_client.end()) {
       rpcs_.push_back({.client = kNoSpan, .server = i, .caller = parent});
     } else if (rpcs_[client->second].server == kNoSpan) {
-      // A call that was tried again has several: the first one counts as its server's half.
+      // A call that was tried again has several: the one that starts first counts as its server's half, whichever was sent first.
       rpcs_[client->second].server = i;
     }
   }
-  std::ranges::sort(by_start_, {}, [&](uint32_t i) { return std::tuple(spans[i].start_ns, i); });
   rpcs_by_start_.resize(rpcs_.size());
   for (uint32_t i = 0; i < rpcs_.size(); ++i) {
     rpcs_by_start_[i] = i;

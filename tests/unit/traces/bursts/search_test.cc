@@ -225,6 +225,38 @@ TEST(Search, PutsTheHalvesOfACallTogether) {
   EXPECT_THAT(calls, ::testing::ElementsAre("client shared", "client child", "without-kind"));
 }
 
+// Spans arrive in any order, and some never do.
+TEST(Search, PutsCallsTogetherWhoseSpansCameLateOrNever) {
+  SpanSet set;
+  const auto add = [&](SpanId id, SpanId parent, SpanKind kind, std::string_view service, int64_t start_ns,
+                       bool is_shared = false) {
+    ASSERT_TRUE(set.add({.trace = {.high = 1, .low = 7},
+                         .id = id,
+                         .parent = parent,
+                         .start_ns = start_ns,
+                         .end_ns = start_ns + 10,
+                         .service = service,
+                         .operation = "Get",
+                         .kind = kind,
+                         .is_shared = is_shared}));
+  };
+  add(1, 0, SpanKind::kServer, "front", 100);
+  // Tried again: the second attempt's span came first.
+  add(4, 2, SpanKind::kServer, "second", 130);
+  add(3, 2, SpanKind::kServer, "first", 120);
+  add(2, 1, SpanKind::kClient, "front", 110);
+  // Shares its ID with a client's half that is not there.
+  add(5, 1, SpanKind::kServer, "alone", 140, true);
+  const SearchSpans spans(set);
+  std::vector<std::string> calls;
+  for (const uint32_t rpc : spans.rpcs_by_start()) {
+    const RpcHalves& halves = spans.rpcs()[rpc];
+    calls.push_back(fmt::format("{} to {}", set.names().services.name(spans.span(halves.caller).service),
+                                set.names().services.name(spans.span(halves.server).service)));
+  }
+  EXPECT_THAT(calls, ::testing::ElementsAre("front to first", "front to alone"));
+}
+
 TEST(Search, SaysWhereItsStepsAreNotEnough) {
   const BurstRecording recording = recording_of(story(kHolderWaits));
   const auto query = parse_search("running with = 0 wake");
