@@ -64,6 +64,9 @@ uint32_t remote_parent(const std::vector<Span>& spans, const SpanIds& ids, uint3
 SearchSpans::SearchSpans(const SpanSet& set) : set_(&set) {
   const std::vector<Span>& spans = set.spans();
   const SpanIds ids(spans);
+  for (uint32_t key = 1; key < set.attributes().keys(); ++key) {
+    keys_.emplace(set.attributes().key(key), key);
+  }
   boost::unordered_flat_map<uint32_t, uint32_t> rpc_of_client;
   for (uint32_t i = 0; i < spans.size(); ++i) {
     if (!ids.is_first(i) || !has_sound_times(spans[i])) {

@@ -1,7 +1,9 @@
 // Spans of requests as a search of bursts sees them: in the order of time, the halves of each RPC together. Pure; any thread.
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "traces/model/span_set.h"
@@ -33,6 +35,11 @@ class SearchSpans {
   const std::vector<uint32_t>& rpcs_by_start() const { return rpcs_by_start_; }
   // A burst's spans are looked for among those that start so long before it: one of an hour makes all searches look at an hour.
   int64_t max_duration_ns() const { return max_duration_ns_; }
+  // The ID of an attribute's key; 0: no span has it.
+  uint32_t key_named(std::string_view name) const {
+    const auto found = keys_.find(name);
+    return found == keys_.end() ? 0 : found->second;
+  }
 
  private:
   const SpanSet* set_;
@@ -40,6 +47,7 @@ class SearchSpans {
   std::vector<uint32_t> by_start_;
   std::vector<uint32_t> rpcs_by_start_;
   int64_t max_duration_ns_ = 0;
+  boost::unordered_flat_map<std::string_view, uint32_t> keys_;  // borrows the set's names
 };
 
 // A span that ends before it starts is left out.

@@ -28,18 +28,10 @@ const BurstThread* thread_of(const SearchScene& scene, const SearchItem& item, u
              : &scene.machines[item.machine].recording->threads[thread];
 }
 
-uint32_t key_named(const AttributeTable& table, std::string_view name) {
-  for (uint32_t key = 1; key < table.keys(); ++key) {
-    if (table.key(key) == name) {
-      return key;
-    }
-  }
-  return 0;
-}
-
-std::optional<std::string_view> attribute_of(const SpanSet& set, const Span& span, std::string_view name) {
-  const AttributeTable& table = set.attributes();
-  const uint32_t key = span.attributes == 0 ? 0 : key_named(table, name);
+std::optional<std::string_view> attribute_of(const SearchSpans& spans, const Span& span,
+                                             std::string_view name) {
+  const AttributeTable& table = spans.set().attributes();
+  const uint32_t key = span.attributes == 0 ? 0 : spans.key_named(name);
   if (key == 0 || table.is_unbounded(key)) {
     return std::nullopt;
   }
@@ -64,7 +56,7 @@ std::optional<std::string_view> attribute_of(const SearchScene& scene, ItemKind 
                                              std::span<const std::string_view> names) {
   for (const std::string_view name : names) {
     for (const Span* span : spans_of(scene, kind, item)) {
-      const auto value = span == nullptr ? std::nullopt : attribute_of(scene.spans->set(), *span, name);
+      const auto value = span == nullptr ? std::nullopt : attribute_of(*scene.spans, *span, name);
       if (value) {
         return value;
       }
