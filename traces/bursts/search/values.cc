@@ -18,7 +18,8 @@ constexpr std::array<std::string_view, 6> kSizeAttributes{"bytes",
                                                           "rpc.response.size",
                                                           "response_bytes",
                                                           "response.size"};
-constexpr std::array<std::string_view, 4> kServiceAttributes{"rpc.service", "peer.service", "server.address",
+// Of a client span alone: peer.service is the called service's own name, rpc.service that of an interface ("hipster.CartService").
+constexpr std::array<std::string_view, 4> kServiceAttributes{"peer.service", "rpc.service", "server.address",
                                                              "net.peer.name"};
 constexpr uint64_t kMillion = 1'000'000;
 

@@ -191,6 +191,24 @@ TEST(Search, FindsTheSameBlockReadAgainAndAgain) {
             "span 226-234, during rpc 225-235\n");
 }
 
+// Without a server's span, by what the client says.
+TEST(Search, KnowsTheServiceOfACallByItsClient) {
+  SpanSet spans({.max_spans = 1000, .max_names = 100, .keeps_attributes = true, .attributes = {}});
+  const std::array<Attribute, 2> attributes{{{"rpc.service", "shop.Cart"}, {"peer.service", "cart"}}};
+  ASSERT_TRUE(spans.add({.trace = {.high = 1, .low = 7},
+                         .id = 2,
+                         .parent = 1,
+                         .start_ns = 200,
+                         .end_ns = 210,
+                         .service = "front",
+                         .operation = "Get",
+                         .machine = "a",
+                         .kind = SpanKind::kClient,
+                         .attributes = attributes}));
+  const BurstRecording recording = recording_of(story("100 mark 1 1 7\n"));
+  EXPECT_EQ(found(recording, "rpc{service = cart, rpc.service = shop.Cart}", &spans), "rpc 200-210\n");
+}
+
 // Client's and server's halves are one call, also where they share their ID, and where readers know no kinds.
 TEST(Search, PutsTheHalvesOfACallTogether) {
   SpanSet set;
