@@ -114,13 +114,16 @@ std::vector<ClockPair> pairs_of_spans(const std::vector<SceneMachine>& machines,
         client.start_ns > burst.off_ns + burst.wall_offset_on_ns) {
       continue;
     }
+    // Each of these times is one clock's: of a server that took longer than its client no shift is right, its caller did not wait.
+    const bool has_waited = halves.client != kNoSpan && client.status != SpanStatus::kError &&
+                            server.duration_ns() <= client.duration_ns();
     pairs.push_back({.caller = caller,
                      .callee = callee,
                      .sent_ns = client.start_ns,
                      .received_ns = server.start_ns,
                      .replied_ns = server.end_ns,
                      .returned_ns = client.end_ns,
-                     .has_reply = halves.client != kNoSpan && client.status != SpanStatus::kError,
+                     .has_reply = has_waited,
                      .is_assumed = false});
   }
   return pairs;
@@ -137,8 +140,9 @@ std::vector<ClockPair> pairs_of_marks(const std::vector<SceneMachine>& machines)
   for (const auto& [id, on_machines] : requests) {
     const OnMachine& caller = *std::ranges::max_element(on_machines, {}, &OnMachine::duration_ns);
     for (const OnMachine& callee : on_machines) {
-      // Of equal durations neither can be told to lie within the other.
-      if (callee.duration_ns() < caller.duration_ns()) {
+      // Of equal durations neither can be told to lie within the other. Parts of one recording are on one clock.
+      const bool is_other = machines[callee.machine].recording != machines[caller.machine].recording;
+      if (is_other && callee.duration_ns() < caller.duration_ns()) {
         pairs.push_back({.caller = caller.machine,
                          .callee = callee.machine,
                          .sent_ns = caller.begin_ns,

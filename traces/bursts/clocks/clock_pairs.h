@@ -23,7 +23,7 @@ struct ClockPair {
 };
 
 // Of RPCs between two of the machines that the caller began within its burst. It waited for the reply where it has a client span that did
-// not fail: one that times out has ended before its server does.
+// not fail and took at least as long as its server span: one that times out, or does not wait, has ended before its server does.
 std::vector<ClockPair> pairs_of_spans(const std::vector<SceneMachine>& machines, const SearchSpans& spans);
 
 // Of requests that were started and stopped once on each of several machines within the burst.

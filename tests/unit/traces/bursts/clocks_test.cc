@@ -204,6 +204,19 @@ TEST(Clocks, ArePairedByMarksOfOneRequest) {
   EXPECT_EQ(proved.machines[1].assumed, 0U);
 }
 
+// It may record a burst twice, where its clock was set back.
+TEST(Clocks, OfOneRecordingAreNotPaired) {
+  Machines machines(2);
+  machines.mark(0, 10 * kMs, MarkKind::kStart, 7);
+  machines.mark(0, 40 * kMs, MarkKind::kStop, 7);
+  machines.mark(1, 62 * kMs, MarkKind::kStart, 7);
+  machines.mark(1, 88 * kMs, MarkKind::kStop, 7);
+  std::vector<SceneMachine> parts = machines.parts();
+  ASSERT_EQ(pairs_of_marks(parts).size(), 1U);
+  parts[1].recording = parts[0].recording;
+  EXPECT_TRUE(pairs_of_marks(parts).empty());
+}
+
 TEST(Clocks, ArePairedBySpansOfOneCall) {
   SpanSet set;
   const auto add = [&](SpanId id, SpanId parent, SpanKind kind, std::string_view machine, int64_t start_ns,
@@ -224,6 +237,9 @@ TEST(Clocks, ArePairedBySpansOfOneCall) {
   // It timed out: its server went on.
   add(3, 0, SpanKind::kClient, "a", 30 * kMs, 31 * kMs, SpanStatus::kError);
   add(4, 3, SpanKind::kServer, "b", 36 * kMs, 60 * kMs);
+  // It did not wait: no clock makes 2 ms of 43.
+  add(11, 0, SpanKind::kClient, "a", 50 * kMs, 52 * kMs);
+  add(12, 11, SpanKind::kServer, "b", 56 * kMs, 99 * kMs);
   // Outside of the burst, on one machine, on one that did not record.
   add(5, 0, SpanKind::kClient, "a", 900 * kMs, 910 * kMs);
   add(6, 5, SpanKind::kServer, "b", 901 * kMs, 909 * kMs);
@@ -234,9 +250,10 @@ TEST(Clocks, ArePairedBySpansOfOneCall) {
   const SearchSpans spans(set);
   const Machines machines(2);
   const auto pairs = pairs_of_spans(machines.parts(), spans);
-  ASSERT_EQ(pairs.size(), 2U);
+  ASSERT_EQ(pairs.size(), 3U);
   EXPECT_TRUE(pairs[0].has_reply);
   EXPECT_FALSE(pairs[1].has_reply);
+  EXPECT_FALSE(pairs[2].has_reply);
   EXPECT_EQ(machines.repaired(pairs).machines[1].shift_ns, -4 * kMs);
 }
 
