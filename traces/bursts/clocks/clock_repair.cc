@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -125,6 +126,7 @@ class Repair {
   // What needs a shift of over half an hour has no solution: it is no clock that is a little off.
   void bound(uint32_t from, uint32_t to, int64_t value) {
     if (value < -kMaxShiftNs) {
+      far_.emplace(std::minmax(from, to));
       direct_.bound(from, to, -1);
       direct_.bound(to, from, -1);
     } else {
@@ -216,6 +218,10 @@ class Repair {
     const auto name = [&](uint32_t machine) { return printable(machines_[machine].recording->machine); };
     for (size_t i = 0; i < group.size(); ++i) {
       for (size_t j = i + 1; j < group.size(); ++j) {
+        if (far_.contains(std::minmax(group[i], group[j]))) {
+          return fmt::format("calls between {} and {} are over half an hour apart by their clocks",
+                             name(group[i]), name(group[j]));
+        }
         const int64_t high_ns = direct_.at(group[i], group[j]);
         const int64_t low_ns = -direct_.at(group[j], group[i]);
         if (high_ns != kUnbounded && low_ns != -kUnbounded && low_ns > high_ns) {
@@ -237,6 +243,7 @@ class Repair {
   const std::vector<SceneMachine>& machines_;
   const BurstConfig& config_;
   Bounds direct_;
+  std::set<std::pair<uint32_t, uint32_t>> far_;  // machines whose clocks no permitted shift puts in order
   RepairedClocks repaired_;
 };
 

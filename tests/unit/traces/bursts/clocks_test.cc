@@ -122,6 +122,9 @@ TEST(Clocks, SayWhereNoShiftIsRight) {
   EXPECT_EQ(clocks.machines[2].proof, ClockProof::kNone);
   EXPECT_FALSE(clocks.is_repaired());
   EXPECT_THAT(clocks.contradictions, ElementsAre(HasSubstr("at least 4.000 ms and of at most -4.000 ms")));
+  const RepairedClocks far = Machines(2).repaired({call(20 * kMs, 3'600'000 * kMs)});
+  EXPECT_THAT(far.contradictions,
+              ElementsAre("calls between a and b are over half an hour apart by their clocks"));
   // In a circle: b is ahead of a, c of b, a of c.
   const RepairedClocks circle = Machines(3).repaired(
       {call(20 * kMs, 5 * kMs, 0, 1), call(20 * kMs, 5 * kMs, 1, 2), call(20 * kMs, 5 * kMs, 2, 0)});
