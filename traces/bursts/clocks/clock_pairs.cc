@@ -1,9 +1,7 @@
 #include "traces/bursts/clocks/clock_pairs.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
-#include <string_view>
 #include <unordered_map>
 
 #include "traces/bursts/marks/mark_decoder.h"
@@ -12,22 +10,6 @@ namespace plimsoll::traces {
 namespace {
 
 constexpr int64_t kMaxMarkNs = int64_t{1} << 62;
-constexpr uint32_t kNoMachine = std::numeric_limits<uint32_t>::max();
-
-// Of machines' IDs in the spans: their recordings.
-std::vector<uint32_t> machines_of_spans(const std::vector<SceneMachine>& machines, const NameTable& names) {
-  std::unordered_map<std::string_view, uint32_t> recorded;
-  for (uint32_t machine = 0; machine < machines.size(); ++machine) {
-    recorded.try_emplace(machines[machine].recording->machine, machine);
-  }
-  std::vector<uint32_t> of_names(names.size(), kNoMachine);
-  for (uint32_t id = 1; id < names.size(); ++id) {
-    if (const auto found = recorded.find(names.name(id)); found != recorded.end()) {
-      of_names[id] = found->second;
-    }
-  }
-  return of_names;
-}
 
 struct WholeRequest {
   int64_t begin_ns = 0;
@@ -80,7 +62,7 @@ struct OnMachine {
 }  // namespace
 
 std::vector<ClockPair> pairs_of_spans(const std::vector<SceneMachine>& machines, const SearchSpans& spans) {
-  const std::vector<uint32_t> of_names = machines_of_spans(machines, spans.set().names().machines);
+  const std::vector<uint32_t> of_names = recorded_machines(machines, spans.set().names().machines);
   const auto start_of = [&](uint32_t rpc) { return spans.span(spans.rpcs()[rpc].first()).start_ns; };
   std::vector<ClockPair> pairs;
   if (machines.empty()) {

@@ -299,18 +299,14 @@ class SceneMaker {
     std::vector<uint32_t> machine_of(names.size());
     std::vector<int64_t> shift_of(names.size(), 0);
     int64_t max_shift_ns = 0;
-    std::unordered_map<std::string_view, uint32_t> recorded;
-    for (uint32_t machine = 0; machine < scene_.machines.size(); ++machine) {
-      recorded.try_emplace(scene_.machines[machine].recording->machine, machine);
-    }
+    const std::vector<uint32_t> recorded = recorded_machines(scene_.machines, names);
     for (uint32_t id = 0; id < names.size(); ++id) {
-      const auto found = recorded.find(names.name(id));
-      if (found == recorded.end()) {
+      if (recorded[id] == kNoMachine) {
         machine_of[id] = static_cast<uint32_t>(scene_.machine_names.size());
         scene_.machine_names.emplace_back(names.name(id));
       } else {
-        machine_of[id] = found->second;
-        shift_of[id] = scene_.machines[found->second].shift_ns;
+        machine_of[id] = recorded[id];
+        shift_of[id] = scene_.machines[recorded[id]].shift_ns;
         max_shift_ns = std::max(max_shift_ns, std::abs(shift_of[id]));
       }
     }
@@ -352,6 +348,21 @@ class SceneMaker {
 };
 
 }  // namespace
+
+std::vector<uint32_t> recorded_machines(const std::vector<SceneMachine>& machines, const NameTable& names) {
+  std::unordered_map<std::string_view, uint32_t> recorded;
+  for (uint32_t machine = 0; machine < machines.size(); ++machine) {
+    recorded.try_emplace(machines[machine].recording->machine, machine);
+  }
+  std::vector<uint32_t> of_names(names.size(), kNoMachine);
+  // Spans without a machine are of none, also where a recording has no name.
+  for (uint32_t id = 1; id < names.size(); ++id) {
+    if (const auto found = recorded.find(names.name(id)); found != recorded.end()) {
+      of_names[id] = found->second;
+    }
+  }
+  return of_names;
+}
 
 std::vector<SearchItem> lock_holds(const std::vector<SearchItem>& waits,
                                    const std::vector<SearchItem>& blocked, const JoinedBurst& joined,

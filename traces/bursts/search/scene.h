@@ -25,6 +25,10 @@ struct SceneMachine {
   int64_t offset_ns() const { return burst->wall_offset_on_ns + shift_ns; }
 };
 
+inline constexpr uint32_t kNoMachine = UINT32_MAX;
+// By ID of a machine in spans: the index of the machine whose recording has that name, else kNoMachine.
+std::vector<uint32_t> recorded_machines(const std::vector<SceneMachine>& machines, const NameTable& names);
+
 // Plain data of 56 bytes.
 struct SearchItem {
   int64_t begin_ns = 0;  // wall clock, repaired

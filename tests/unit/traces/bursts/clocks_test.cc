@@ -220,6 +220,19 @@ TEST(Clocks, OfOneRecordingAreNotPaired) {
   EXPECT_TRUE(pairs_of_marks(parts).empty());
 }
 
+// Spans that name no machine are of none, also where a recording has no name.
+TEST(Clocks, BelongToTheMachinesThatSpansName) {
+  const BurstRecording unnamed;
+  BurstRecording named;
+  named.machine = "b";
+  const std::vector<SceneMachine> parts{{.recording = &unnamed, .burst = nullptr, .shift_ns = 0},
+                                        {.recording = &named, .burst = nullptr, .shift_ns = 0}};
+  NameTable names("machine", 10);
+  ASSERT_TRUE(names.id_of("b"));
+  ASSERT_TRUE(names.id_of("z"));
+  EXPECT_THAT(recorded_machines(parts, names), ElementsAre(kNoMachine, 1U, kNoMachine));
+}
+
 TEST(Clocks, ArePairedBySpansOfOneCall) {
   SpanSet set;
   const auto add = [&](SpanId id, SpanId parent, SpanKind kind, std::string_view machine, int64_t start_ns,
