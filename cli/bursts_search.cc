@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 
 #include "base/printable.h"
@@ -107,8 +108,26 @@ struct Searched {
   std::vector<std::string> notes;
 };
 
-void note_what_spans_lack(const BurstMachines& machines, traces::ItemKinds kinds, Searched& searched) {
-  const bool needs_spans = (kinds & (kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kSpan))) != 0;
+// Of spans, which may have any. The depth of calls is that of the query.
+void collect_attributes(const traces::SearchSet& set, std::set<std::string>& names) {
+  const auto take = [&](const traces::FieldName& name) {
+    if (name.field == traces::Field::kAttribute) {
+      names.insert(name.attribute);
+    }
+  };
+  for (const traces::SearchTest& test : set.tests) {
+    take(test.field);
+    take(test.outer);
+  }
+  for (const traces::SearchClause& clause : set.clauses) {
+    take(clause.same);
+    collect_attributes(clause.set, names);
+  }
+}
+
+void note_what_spans_lack(const BurstMachines& machines, const traces::SearchQuery& query,
+                          Searched& searched) {
+  const bool needs_spans = (query.kinds & (kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kSpan))) != 0;
   if (needs_spans && !machines.spans) {
     searched.notes.emplace_back("there are no spans, so no rpc and no span can match: give --traces FILE");
   }
@@ -120,6 +139,15 @@ void note_what_spans_lack(const BurstMachines& machines, traces::ItemKinds kinds
     if (attributes.is_unbounded(key)) {
       searched.notes.push_back(
           fmt::format("attribute {} of spans has too many values: no test of it holds", attributes.key(key)));
+    }
+  }
+  // Such as a misspelt one: after `not` all would be found.
+  std::set<std::string> names;
+  collect_attributes(query.set, names);
+  for (const std::string& name : names) {
+    if (machines.spans->key_named(name) == 0) {
+      searched.notes.push_back(
+          fmt::format("no span has the attribute {}: no test of it holds", printable(name)));
     }
   }
   if (attributes.is_cut()) {
@@ -164,7 +192,7 @@ Searched search_bursts(const BurstMachines& machines, const traces::SearchQuery&
                        ShownAnswers& shown) {
   Searched searched;
   searched.notes = clock_notes(machines);
-  note_what_spans_lack(machines, query.kinds, searched);
+  note_what_spans_lack(machines, query, searched);
   LostEvents lost;
   // Of all bursts together.
   uint64_t steps_left = traces::SearchLimits().max_steps;

@@ -21,6 +21,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // 128 ms of every 256.
 constexpr const char* kConfig = "1,7";
@@ -277,6 +278,10 @@ TEST_F(MadeBursts, AreSearchedWithSpans) {
                file, "--traces", folder_ / "spans.csv"});
   ASSERT_EQ(found["found"], 1) << found;
   EXPECT_EQ(found["answers"][0]["evidence"].size(), 3U);
+  EXPECT_THAT(found["notes"].dump(), Not(HasSubstr("no span has")));
+  const auto misspelt = json_of({"plimsoll", "bursts", "search", "request not with own rpc{servce = store}",
+                                 file, "--traces", folder_ / "spans.csv"});
+  EXPECT_THAT(misspelt["notes"].dump(), HasSubstr("no span has the attribute servce: no test of it holds"));
 }
 
 TEST_F(MadeBursts, OfSeveralMachinesAreOnOneClock) {
