@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 #include <span>
 #include <tuple>
@@ -260,7 +261,23 @@ bool RepairedClocks::is_repaired() const {
 
 RepairedClocks repair_clocks(const std::vector<SceneMachine>& machines, const std::vector<ClockPair>& pairs,
                              const BurstConfig& config) {
-  return Repair(machines, pairs, config).run();
+  RepairedClocks repaired = Repair(machines, pairs, config).run();
+  // Marks only assume who called whom: where they contradict calls, calls count alone. Groups of machines, by their references.
+  std::set<uint32_t> with_calls;
+  for (const ClockPair& pair : pairs) {
+    const MachineClock& caller = repaired.machines[pair.caller];
+    if (!pair.is_assumed && caller.proof == ClockProof::kContradictory) {
+      with_calls.insert(caller.reference);
+    }
+  }
+  std::vector<ClockPair> kept;
+  std::ranges::copy_if(pairs, std::back_inserter(kept), [&](const ClockPair& pair) {
+    return !pair.is_assumed || !with_calls.contains(repaired.machines[pair.caller].reference);
+  });
+  if (kept.size() == pairs.size()) {
+    return repaired;
+  }
+  return Repair(machines, kept, config).run();
 }
 
 }  // namespace plimsoll::traces

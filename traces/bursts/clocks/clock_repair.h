@@ -48,7 +48,7 @@ struct RepairedClocks {
 
 inline constexpr size_t kMaxClockMachines = 256;
 
-// Of one burst; `pairs` as clock_pairs.h finds them. Assumed pairs of two machines count where no others connect these. At most
+// Of one burst; `pairs` as clock_pairs.h finds them. Assumed pairs of two machines count where no others connect these, and where they contradict no others. At most
 // kMaxClockMachines machines; takes n^3 steps.
 RepairedClocks repair_clocks(const std::vector<SceneMachine>& machines, const std::vector<ClockPair>& pairs,
                              const BurstConfig& config);

@@ -207,6 +207,19 @@ TEST(Clocks, ArePairedByMarksOfOneRequest) {
   EXPECT_EQ(proved.machines[1].assumed, 0U);
 }
 
+TEST(Clocks, OfCallsAreRepairedWhereMarksContradict) {
+  ClockPair ahead = call(20 * kMs, 5 * kMs, 1, 2);
+  ClockPair behind = call(60 * kMs, -5 * kMs, 1, 2);
+  ahead.is_assumed = true;
+  behind.is_assumed = true;
+  const RepairedClocks clocks = Machines(3).repaired({call(20 * kMs, 5 * kMs), ahead, behind});
+  EXPECT_TRUE(clocks.contradictions.empty());
+  EXPECT_EQ(clocks.machines[1].shift_ns, -4 * kMs);
+  EXPECT_EQ(clocks.machines[2].proof, ClockProof::kNone);
+  // Without a call, that is what is known of them.
+  EXPECT_EQ(Machines(3).repaired({ahead, behind}).machines[2].proof, ClockProof::kContradictory);
+}
+
 // It may record a burst twice, where its clock was set back.
 TEST(Clocks, OfOneRecordingAreNotPaired) {
   Machines machines(2);
