@@ -96,7 +96,7 @@ std::vector<ClockPair> pairs_of_spans(const std::vector<SceneMachine>& machines,
         client.start_ns > burst.off_ns + burst.wall_offset_on_ns) {
       continue;
     }
-    // Each of these times is one clock's: of a server that took longer than its client no shift is right, its caller did not wait.
+    // Durations need no common clock: where the server's span is the longer one, the caller did not wait for it.
     const bool has_waited = halves.client != kNoSpan && client.status != SpanStatus::kError &&
                             server.duration_ns() <= client.duration_ns();
     pairs.push_back({.caller = caller,
