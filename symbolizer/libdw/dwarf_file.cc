@@ -47,6 +47,21 @@ Result<std::unique_ptr<Dwarf, EndDwarf>> begin_dwarf(Elf* elf) {
   return dwarf;
 }
 
+// `image` is borrowed.
+Result<OpenedDwarf> open_dwarf(Bytes image) {
+  OpenedDwarf opened;
+  opened.elf.reset(elf_of(image));
+  if (opened.elf == nullptr) {
+    return fail(ErrorCode::kCorrupt, "libelf: {}", ::elf_errmsg(-1));
+  }
+  auto dwarf = begin_dwarf(opened.elf.get());
+  if (!dwarf) {
+    return propagate(dwarf);
+  }
+  opened.dwarf = std::move(*dwarf);
+  return opened;
+}
+
 struct NamedBytes {
   std::string_view name;
   Bytes bytes;
@@ -95,7 +110,7 @@ std::string file_of(std::span<const NamedBytes> sections) {
   return file;
 }
 
-// The smallest that libdw takes for DWARF. Without a supplementary file it would look for one where the DWARF says, and open it.
+// The smallest that libdw takes for DWARF.
 std::string file_without_entries() {
   constexpr std::string_view kNothing("\0\0\0\0\0\0\0\0", 8);
   return file_of(std::array{NamedBytes{".debug_info", as_bytes(kNothing)}});
@@ -228,24 +243,34 @@ void DwarfFile::add_places() {
   std::ranges::sort(places_, {}, &Place::said);
 }
 
+// Without a supplementary file libdw looks for one where the DWARF says, and opens it; a supplementary file may name one too.
+Status DwarfFile::open_stand_in() {
+  stand_in_file_ = file_without_entries();
+  auto opened = open_dwarf(as_bytes(stand_in_file_));
+  if (!opened) {
+    return propagate(opened);
+  }
+  stand_in_ = std::move(*opened);
+  return {};
+}
+
 Status DwarfFile::open_supplement(Bytes supplement) {
-  has_supplement_ = !supplement.empty();
-  auto made = has_supplement_ ? decompressed_file(supplement, DwarfImage::Kind::kSupplement)
-                              : Result<std::string>(file_without_entries());
-  if (!made) {
-    return propagate(made, "its supplementary file");
+  if (supplement.empty()) {
+    return {};
   }
-  made_supplement_ = std::move(*made);
-  supplement_elf_.reset(elf_of(made_supplement_.empty() ? supplement : as_bytes(made_supplement_)));
-  if (supplement_elf_ == nullptr) {
-    return fail(ErrorCode::kCorrupt, "its supplementary file: libelf: {}", ::elf_errmsg(-1));
+  auto decompressed = decompressed_file(supplement, DwarfImage::Kind::kSupplement);
+  if (!decompressed) {
+    return propagate(decompressed, "its supplementary file");
   }
-  auto dwarf = begin_dwarf(supplement_elf_.get());
-  if (!dwarf) {
-    return propagate(dwarf, "its supplementary file");
+  decompressed_supplement_ = std::move(*decompressed);
+  auto opened =
+      open_dwarf(decompressed_supplement_.empty() ? supplement : as_bytes(decompressed_supplement_));
+  if (!opened) {
+    return propagate(opened, "its supplementary file");
   }
-  supplement_ = std::move(*dwarf);
-  add_texts(supplement_elf_.get());
+  supplement_ = std::move(*opened);
+  ::dwarf_setalt(supplement_.dwarf.get(), stand_in_.dwarf.get());
+  add_texts(supplement_.elf.get());
   return {};
 }
 
@@ -286,6 +311,9 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(Bytes debug, Bytes supplement
   if (auto opened = is_relocatable ? file->open_relocatable(debug) : file->open_linked(debug); !opened) {
     return propagate(opened);
   }
+  if (auto opened = file->open_stand_in(); !opened) {
+    return propagate(opened);
+  }
   if (auto opened = file->open_supplement(supplement); !opened) {
     return propagate(opened);
   }
@@ -303,7 +331,7 @@ Status DwarfFile::renew() {
     return propagate(dwarf);
   }
   dwarf_ = std::move(*dwarf);
-  ::dwarf_setalt(dwarf_.get(), supplement_.get());
+  ::dwarf_setalt(dwarf_.get(), (supplement() != nullptr ? supplement_ : stand_in_).dwarf.get());
   return {};
 }
 

@@ -28,6 +28,11 @@ struct EndDwfl {
   void operator()(Dwfl* dwfl) const { ::dwfl_end(dwfl); }
 };
 
+struct OpenedDwarf {
+  std::unique_ptr<Elf, EndElf> elf;
+  std::unique_ptr<Dwarf, EndDwarf> dwarf;
+};
+
 // One thread. Borrows the bytes of both files.
 class DwarfFile {
  public:
@@ -35,7 +40,7 @@ class DwarfFile {
 
   Dwarf* dwarf() const { return dwarf_.get(); }
   // Of dwz; null where there was none.
-  Dwarf* supplement() const { return has_supplement_ ? supplement_.get() : nullptr; }
+  Dwarf* supplement() const { return supplement_.dwarf.get(); }
 
   // Gives back the memory of all that libdw has parsed so far, which it otherwise keeps. Texts stay valid, entries do not.
   Status renew();
@@ -50,6 +55,7 @@ class DwarfFile {
   explicit DwarfFile(elf::ElfFile file) : file_(std::move(file)), layout_(file_) {}
   Status open_linked(Bytes debug);
   Status open_relocatable(Bytes debug);
+  Status open_stand_in();
   Status open_supplement(Bytes supplement);
   void add_texts(Elf* elf);
   void add_places();
@@ -66,13 +72,13 @@ class DwarfFile {
   std::string relocated_;  // the relocatable file, which libdwfl writes to
   // What libdw reads in place of files with compressed sections, and of a supplement that is not there.
   std::string decompressed_;
-  std::string made_supplement_;
+  std::string decompressed_supplement_;
+  std::string stand_in_file_;
   std::unique_ptr<Dwfl, EndDwfl> dwfl_;
   std::unique_ptr<Elf, EndElf> linked_;
   Elf* elf_ = nullptr;  // of dwfl_, or linked_
-  bool has_supplement_ = false;
-  std::unique_ptr<Elf, EndElf> supplement_elf_;
-  std::unique_ptr<Dwarf, EndDwarf> supplement_;
+  OpenedDwarf stand_in_;
+  OpenedDwarf supplement_;  // empty: there is none
   std::unique_ptr<Dwarf, EndDwarf> dwarf_;
   std::vector<Place> places_;            // of a relocatable file, by `said`
   std::vector<std::string_view> texts_;  // sections of DWARF

@@ -4,8 +4,11 @@
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -13,6 +16,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/unique_fd.h"
 #include "elf/elf_file.h"
 #include "symbolizer/libdw/libdw_reader.h"
 #include "symbolizer/search/code_symbols.h"
@@ -20,6 +24,7 @@
 #include "symbolizer/symtab/symtab.h"
 #include "tests/places.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/elf/elf_image.h"
 
 namespace plimsoll::symbolizer {
 namespace libdw_tests {
@@ -250,13 +255,50 @@ TEST_F(DamagedUnit, IsSaidInTheReasons) {
   EXPECT_THAT(table_of(path_, ReaderChoice::kBoth).reasons, HasSubstr("libdw"));
 }
 
+// One unit, whose producer is a text of the supplementary file at `path`.
+std::string image_with_supplement_at(const std::string& path) {
+  using namespace std::string_literals;
+  elf::ElfImage image;
+  image.section(".debug_abbrev", SHT_PROGBITS, "\x01\x11\0\x25\xa1\x3e\0\0\0"s);  // DW_FORM_GNU_strp_alt
+  image.section(".debug_info", SHT_PROGBITS, "\x0c\0\0\0\x04\0\0\0\0\0\x08\x01\0\0\0\0"s);
+  image.section(".gnu_debugaltlink", SHT_PROGBITS, path + '\0' + std::string(20, 'i'));
+  std::string bytes = image.bytes();
+  bytes[EI_VERSION] = EV_CURRENT;  // which libelf insists on
+  return bytes;
+}
+
+// Of the files of a folder that were opened since.
+class OpenedFiles {
+ public:
+  explicit OpenedFiles(const std::string& folder) : events_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+    EXPECT_GE(::inotify_add_watch(events_.get(), folder.c_str(), IN_OPEN), 0);
+  }
+  bool any() {
+    std::array<char, 4096> events{};
+    return ::read(events_.get(), events.data(), events.size()) > 0;
+  }
+
+ private:
+  UniqueFd events_;
+};
+
 TEST(Libdw, OpensNoFileThatTheDebugInformationNames) {
-  // Without its supplementary file at hand, references into it lead nowhere.
-  const std::string image = *read_file(built_file("inline_gcc5.so"), uint64_t{64} << 20);
-  const auto reader = open_libdw(as_bytes(image), {});
-  ASSERT_TRUE(reader) << reader.error().text();
-  EXPECT_FALSE((*reader)->units().empty());
-  EXPECT_TRUE((*reader)->supplement_names().empty());
+  const plimsoll::testing::TemporaryDirectory folder;
+  const std::string named = folder / "named.debug";
+  std::ofstream(named, std::ios::binary) << image_with_supplement_at("/none");
+  const std::string image = image_with_supplement_at(named);
+  OpenedFiles opened(folder.path());
+  const auto alone = open_libdw(as_bytes(image), {});
+  ASSERT_TRUE(alone) << alone.error().text();
+  EXPECT_EQ((*alone)->units().size(), 1);
+  EXPECT_TRUE((*alone)->supplement_names().empty());
+  EXPECT_FALSE(opened.any()) << "of the file";
+  const auto both = open_libdw(as_bytes(image), as_bytes(image));
+  ASSERT_TRUE(both) << both.error().text();
+  EXPECT_EQ((*both)->supplement_names().size(), 1);
+  EXPECT_FALSE(opened.any()) << "of its supplementary file";
+  EXPECT_TRUE(read_file(named, 4096));
+  EXPECT_TRUE(opened.any()) << "the test sees what is opened";
 }
 
 TEST(Libdw, SaysWhyItReadsNothing) {
