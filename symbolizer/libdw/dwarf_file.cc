@@ -289,8 +289,8 @@ void DwarfFile::add_texts(Elf* elf) {
     }
     const char* const name = ::elf_strptr(elf, names, header.sh_name);
     // Sections that GNU's older format compressed keep their names.
-    if (name == nullptr || !(std::string_view(name).starts_with(".debug_") ||
-                             std::string_view(name).starts_with(".zdebug_"))) {
+    if (name == nullptr ||
+        !(std::string_view(name).starts_with(".debug_") || std::string_view(name).starts_with(".zdebug_"))) {
       continue;
     }
     const Elf_Data* const data = ::elf_getdata(section, nullptr);

@@ -4,6 +4,12 @@
 
 namespace plimsoll::symbolizer {
 
+std::optional<AddressRange> range_of(uint64_t said, uint64_t size_bytes, const DwarfFile& file) {
+  const auto begin = size_bytes != 0 ? file.address_of(said) : std::nullopt;
+  return begin && size_bytes <= UINT64_MAX - *begin ? std::optional(AddressRange{*begin, *begin + size_bytes})
+                                                    : std::nullopt;
+}
+
 bool append_ranges(Dwarf_Die entry, const DwarfFile& file, uint64_t& budget,
                    std::vector<AddressRange>& ranges) {
   const bool has_ranges =
@@ -21,9 +27,8 @@ bool append_ranges(Dwarf_Die entry, const DwarfFile& file, uint64_t& budget,
       return false;
     }
     --budget;
-    const auto begin = from < to ? file.address_of(from) : std::nullopt;
-    if (begin) {
-      ranges.push_back({*begin, *begin + (to - from)});
+    if (const auto range = range_of(from, from < to ? to - from : 0, file)) {
+      ranges.push_back(*range);
     }
   }
   return next == 0;

@@ -47,6 +47,9 @@ inline std::optional<Dwarf_Die> entry_attribute(Dwarf_Die entry, unsigned name) 
              : std::nullopt;
 }
 
+// At the addresses of the table. Nothing where that is empty, wraps around, or no code stays loaded there.
+std::optional<AddressRange> range_of(uint64_t said, uint64_t size_bytes, const DwarfFile& file);
+
 // Appends the entry's addresses. False where they cannot be read, or there are more than `budget`, which is used up.
 bool append_ranges(Dwarf_Die entry, const DwarfFile& file, uint64_t& budget,
                    std::vector<AddressRange>& ranges);

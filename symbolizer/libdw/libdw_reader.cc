@@ -94,9 +94,8 @@ void LibdwReader::read_aranges(CodeBudget& budget) {
       continue;
     }
     --budget.range_entries;
-    const auto begin = length > 0 ? file_->address_of(from) : std::nullopt;
-    if (begin && length <= UINT64_MAX - *begin) {
-      (*aranges_)[entry].push_back({*begin, *begin + length});
+    if (const auto range = range_of(from, length, *file_)) {
+      (*aranges_)[entry].push_back(*range);
     }
   }
 }
