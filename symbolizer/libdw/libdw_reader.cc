@@ -3,6 +3,7 @@
 #include <dwarf.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -20,16 +21,23 @@ namespace {
 // libdw takes about 50 bytes for each.
 constexpr uint64_t kMaxKeptRows = 1'000'000;
 
-// The units of .debug_info; those of .debug_types, which come behind them, have no code.
-std::vector<SecondReader::Unit> units_in(Dwarf* dwarf, const DwarfFile& file) {
+struct FoundUnits {
   std::vector<SecondReader::Unit> units;
+  std::string damage;  // behind which libdw finds no more; empty: none
+};
+
+// The units of .debug_info; those of .debug_types, which come behind them, have no code.
+FoundUnits units_in(Dwarf* dwarf, const DwarfFile& file) {
+  FoundUnits found;
+  std::vector<SecondReader::Unit>& units = found.units;
   Dwarf_CU* before = nullptr;
   Dwarf_CU* unit = nullptr;
   Dwarf_Half version = 0;
   uint8_t kind = 0;
   Dwarf_Die entry{};
   // No entry of split DWARF is asked for: libdw would open the file that the unit names.
-  while (::dwarf_get_units(dwarf, before, &unit, &version, &kind, &entry, nullptr) == 0) {
+  int result = 0;
+  while ((result = ::dwarf_get_units(dwarf, before, &unit, &version, &kind, &entry, nullptr)) == 0) {
     before = unit;
     const bool is_of_types = version < 5 && kind == DW_UT_type;
     const uint64_t offset = entry.addr == nullptr || is_of_types ? 0 : ::dwarf_dieoffset(&entry);
@@ -38,13 +46,16 @@ std::vector<SecondReader::Unit> units_in(Dwarf* dwarf, const DwarfFile& file) {
           {offset, text_attribute(entry, DW_AT_producer, file), number_attribute(entry, DW_AT_language)});
     }
   }
-  return units;
+  if (result < 0) {
+    found.damage = fmt::format("libdw: units behind the first {}: {}", units.size(), ::dwarf_errmsg(-1));
+  }
+  return found;
 }
 
 class LibdwReader : public SecondReader {
  public:
-  explicit LibdwReader(std::unique_ptr<DwarfFile> file)
-      : file_(std::move(file)), units_(units_in(file_->dwarf(), *file_)) {}
+  LibdwReader(std::unique_ptr<DwarfFile> file, FoundUnits found)
+      : file_(std::move(file)), units_(std::move(found.units)), damage_(std::move(found.damage)) {}
 
   const std::vector<Unit>& units() const override { return units_; }
   UnitRows read(const Unit& unit, const std::function<bool(uint64_t from)>& is_code,
@@ -58,6 +69,7 @@ class LibdwReader : public SecondReader {
 
   std::unique_ptr<DwarfFile> file_;
   std::vector<Unit> units_;
+  std::string damage_;  // until a unit was read, which says it
   // Of .debug_aranges, by the unit's own entry.
   std::optional<std::unordered_map<uint64_t, std::vector<AddressRange>>> aranges_;
   uint64_t kept_rows_ = 0;  // that libdw has parsed
@@ -119,6 +131,9 @@ std::vector<AddressRange> LibdwReader::ranges_of(Dwarf_Die entry, CodeBudget& bu
 UnitRows LibdwReader::read(const Unit& unit, const std::function<bool(uint64_t from)>& is_code,
                            CodeBudget& budget) {
   UnitRows result;
+  if (!damage_.empty()) {
+    result.problems.push_back(std::exchange(damage_, {}));
+  }
   if (kept_rows_ > kMaxKeptRows) {
     kept_rows_ = 0;
     if (auto renewed = file_->renew(); !renewed) {
@@ -150,7 +165,7 @@ std::vector<UnitNames> LibdwReader::supplement_names() {
   if (supplement == nullptr) {
     return names;
   }
-  for (const Unit& unit : units_in(supplement, *file_)) {
+  for (const Unit& unit : units_in(supplement, *file_).units) {
     Dwarf_Die entry{};
     uint64_t no_ranges = 0;
     if (::dwarf_offdie(supplement, unit.entry, &entry) != nullptr) {
@@ -167,7 +182,11 @@ Result<std::unique_ptr<SecondReader>> open_libdw(Bytes debug, Bytes supplement) 
   if (!file) {
     return propagate(file);
   }
-  return std::make_unique<LibdwReader>(std::move(*file));
+  FoundUnits found = units_in((*file)->dwarf(), **file);
+  if (found.units.empty() && !found.damage.empty()) {
+    return fail(ErrorCode::kCorrupt, "{}", found.damage);
+  }
+  return std::make_unique<LibdwReader>(std::move(*file), std::move(found));
 }
 
 }  // namespace plimsoll::symbolizer

@@ -66,7 +66,7 @@ class EntryWalk {
   uint32_t declaring_scope();
   FunctionName name_of(Dwarf_Die entry) const;
   NamedEntry named_entry(uint64_t offset) const;
-  void note_damage(std::string_view what, Dwarf_Die entry);
+  void note_damage(std::string_view what, Dwarf_Die entry, std::string_view why);
   bool is_elsewhere(const Dwarf_Die& entry) const { return ::dwarf_cu_getdwarf(entry.cu) != dwarf_; }
 
   const DwarfFile& file_;
@@ -78,10 +78,10 @@ class EntryWalk {
   EntriesRead result_;
 };
 
-void EntryWalk::note_damage(std::string_view what, Dwarf_Die entry) {
+void EntryWalk::note_damage(std::string_view what, Dwarf_Die entry, std::string_view why) {
   if (result_.code.damage.empty()) {
     result_.code.damage = fmt::format("libdw: {} the entry at offset {:#x} of .debug_info: {}", what,
-                                      ::dwarf_dieoffset(&entry), ::dwarf_errmsg(-1));
+                                      ::dwarf_dieoffset(&entry), why);
   }
 }
 
@@ -144,7 +144,7 @@ uint32_t EntryWalk::add_scope(Dwarf_Die entry, uint64_t offset, bool is_inlined)
   UnitCode& code = result_.code;
   std::vector<AddressRange> found;
   if (!append_ranges(entry, file_, range_entries_, found)) {
-    note_damage("the ranges of", entry);
+    note_damage("the ranges of", entry, range_entries_ == 0 ? "the unit has too many" : ::dwarf_errmsg(-1));
   }
   const uint32_t around = open_.empty() ? kNoScope : open_.back().scope;
   if (found.empty()) {
@@ -172,8 +172,12 @@ uint32_t EntryWalk::add_scope(Dwarf_Die entry, uint64_t offset, bool is_inlined)
 // Sets what holds within the entry. False where it is not before what has been read: damaged references could lead in a circle.
 bool EntryWalk::visit(Dwarf_Die entry, Open& opened) {
   const uint64_t offset = ::dwarf_dieoffset(&entry);
-  if (offset <= last_offset_ || ++result_.entries > kMaxEntriesOfUnit) {
-    note_damage("going on at", entry);
+  if (offset <= last_offset_) {
+    note_damage("going on at", entry, "it is not behind the entry before");
+    return false;
+  }
+  if (++result_.entries > kMaxEntriesOfUnit) {
+    note_damage("going on at", entry, "the unit has too many entries");
     return false;
   }
   last_offset_ = offset;
@@ -200,18 +204,23 @@ bool EntryWalk::visit(Dwarf_Die entry, Open& opened) {
 
 // To the first entry within.
 bool EntryWalk::step_in(const Open& opened, Dwarf_Die& next) {
-  if (has_no_code_within(opened.tag) || open_.size() >= kMaxOpenEntries) {
+  if (has_no_code_within(opened.tag)) {
     return false;
   }
   Dwarf_Die entry = opened.entry;
   const int found = ::dwarf_child(&entry, &next);
   if (found < 0) {
-    note_damage("what is within", entry);
+    note_damage("what is within", entry, ::dwarf_errmsg(-1));
   }
-  if (found == 0) {
-    open_.push_back(opened);
+  if (found != 0) {
+    return false;
   }
-  return found == 0;
+  if (open_.size() >= kMaxOpenEntries) {
+    note_damage("what is within", entry, "entries are nested too deep");
+    return false;
+  }
+  open_.push_back(opened);
+  return true;
 }
 
 // To the entry behind `next`, or behind those around it. False at the unit's end.
@@ -224,7 +233,7 @@ bool EntryWalk::step_on(Dwarf_Die& next) {
       return true;
     }
     if (found < 0) {
-      note_damage("what is behind", next);
+      note_damage("what is behind", next, ::dwarf_errmsg(-1));
     }
     next = open_.back().entry;
     open_.pop_back();
