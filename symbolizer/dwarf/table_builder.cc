@@ -64,6 +64,7 @@ class TableBuilder {
 
   const TableInputs& inputs_;
   CodeBudget budget_;
+  CodeBudget take_over_budget_;  // apart, so that a damaged unit costs those behind it nothing
   std::optional<DwarfImage> debug_;
   std::optional<DwarfImage> supplement_;
   std::unique_ptr<UnitSet> units_;
@@ -82,6 +83,7 @@ class TableBuilder {
   };
   std::unique_ptr<SecondReader> second_;
   bool has_opened_second_ = false;
+  bool takes_over_ = inputs_.reader == ReaderChoice::kBoth;
   SymtabReaders readers_;
   std::deque<Reading> reading_;  // in the order of the units
   std::vector<std::string> problems_;
@@ -192,7 +194,7 @@ SecondReader* TableBuilder::second() {
 
 // Replaces what our reader has found in a unit where the second finds more.
 void TableBuilder::take_over(uint64_t entry, UnitRows& code) {
-  SecondReader* const reader = inputs_.reader == ReaderChoice::kBoth ? second() : nullptr;
+  SecondReader* const reader = takes_over_ ? second() : nullptr;
   if (reader == nullptr) {
     return;
   }
@@ -202,7 +204,12 @@ void TableBuilder::take_over(uint64_t entry, UnitRows& code) {
   }
   CodeBudget budget = kBudgetOfUnit;
   UnitRows found = reader->read(*unit, [this](uint64_t from) { return is_code(from); }, budget);
-  if (budget_.take(kBudgetOfUnit - budget) && described_bytes(found) > described_bytes(code)) {
+  if (!take_over_budget_.take(kBudgetOfUnit - budget)) {
+    takes_over_ = false;
+    add_problem("damaged units describe more code than can be: the rest of them is not read a second time");
+    return;
+  }
+  if (described_bytes(found) > described_bytes(code)) {
     found.problems.insert(found.problems.begin(), code.problems.begin(), code.problems.end());
     code = std::move(found);
     ++readers_.damaged;
