@@ -82,9 +82,11 @@ void LibdwReader::read_lines(Dwarf_Die entry, CodeBudget& budget, UnitRows& resu
     return;
   }
   const std::string_view directory = text_attribute(entry, DW_AT_comp_dir, *file_);
+  const uint64_t rows_before = budget.line_rows;
   auto lines = read_unit_lines(entry, *file_, directory, budget.line_rows);
+  // libdw keeps them whether or not they are of use.
+  kept_rows_ += rows_before - budget.line_rows;
   if (lines) {
-    kept_rows_ += lines->rows().size();
     result.lines = std::move(*lines);
   } else {
     result.problems.push_back(lines.error().text());

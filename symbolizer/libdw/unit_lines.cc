@@ -128,6 +128,7 @@ Result<LineTable> read_unit_lines(Dwarf_Die unit, const DwarfFile& file, std::st
     return fail(ErrorCode::kCorrupt, "libdw: the line table: {}", ::dwarf_errmsg(-1));
   }
   if (count > line_rows) {
+    line_rows = 0;
     return fail(ErrorCode::kTooLarge, "libdw: a line table of {} rows", count);
   }
   line_rows -= count;
