@@ -24,23 +24,20 @@ using symbolizer::SymtabQuality;
 constexpr double kMinEqualShare = 0.999;
 constexpr uint64_t kMaxShown = 5;
 
-// Addresses that a table says something of, drawn so that each byte is as likely as any other.
+// Addresses that either table says something of, drawn so that each byte is as likely as any other.
 class KnownCode {
  public:
-  void add(const Symtab& table) {
-    uint64_t from = 0;
-    bool is_known = false;
-    std::vector<SymtabFrame> frames;
-    table.for_each_row([&](uint64_t next) {
-      if (is_known && next > from) {
-        bytes_ += next - from;
-        stretches_.push_back({from, bytes_});
+  KnownCode(const Symtab& one, const Symtab& other) {
+    std::vector<Stretch> stretches = stretches_of(one);
+    std::ranges::copy(stretches_of(other), std::back_inserter(stretches));
+    std::ranges::sort(stretches, {}, &Stretch::from);
+    for (const Stretch& stretch : stretches) {
+      const uint64_t from = std::max(stretch.from, stretches_.empty() ? 0 : stretches_.back().to);
+      if (from < stretch.to) {
+        bytes_ += stretch.to - from;
+        stretches_.push_back({from, stretch.to, bytes_});
       }
-      frames.clear();
-      table.look_up(next, frames);
-      from = next;
-      is_known = !frames.empty();
-    });
+    }
   }
 
   bool empty() const { return bytes_ == 0; }
@@ -48,16 +45,34 @@ class KnownCode {
   uint64_t draw(std::mt19937_64& random) const {
     const uint64_t byte = random() % bytes_;
     const auto stretch = std::ranges::upper_bound(stretches_, byte, {}, &Stretch::bytes_up_to_end);
-    const uint64_t before = stretch == stretches_.begin() ? 0 : std::prev(stretch)->bytes_up_to_end;
-    return stretch->from + (byte - before);
+    return stretch->to - (stretch->bytes_up_to_end - byte);
   }
 
  private:
   struct Stretch {
     uint64_t from;
-    uint64_t bytes_up_to_end;  // of this stretch and of those before
+    uint64_t to;
+    uint64_t bytes_up_to_end = 0;  // of this stretch and of those before
   };
-  std::vector<Stretch> stretches_;
+
+  static std::vector<Stretch> stretches_of(const Symtab& table) {
+    std::vector<Stretch> stretches;
+    uint64_t from = 0;
+    bool is_known = false;
+    std::vector<SymtabFrame> frames;
+    table.for_each_row([&](uint64_t next) {
+      if (is_known && next > from) {
+        stretches.push_back({from, next});
+      }
+      frames.clear();
+      table.look_up(next, frames);
+      from = next;
+      is_known = !frames.empty();
+    });
+    return stretches;
+  }
+
+  std::vector<Stretch> stretches_;  // by address, without overlaps
   uint64_t bytes_ = 0;
 };
 
@@ -123,9 +138,7 @@ Status run_reader_comparison(const ReaderComparisonOptions& options) {
   if (!theirs) {
     return propagate(theirs);
   }
-  KnownCode code;
-  code.add(ours->mapped->table);
-  code.add(theirs->mapped->table);
+  const KnownCode code(ours->mapped->table, theirs->mapped->table);
   const std::string& path = options.source.files.binary;
   if (code.empty()) {
     return fail(ErrorCode::kNotFound, "neither reader finds code in {}", path);

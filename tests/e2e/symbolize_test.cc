@@ -342,6 +342,12 @@ TEST_F(SymbolTables, OfBothReadersAreCompared) {
       run({"plimsoll", "symtab", "verify", "--libdw", kBinary, "--addresses", "2000", "--seed", "7"});
   EXPECT_EQ(compared.status, 0) << compared.err;
   EXPECT_THAT(compared.out, AllOf(HasSubstr("of 2000 addresses have equal chains"), HasSubstr("seed 7")));
+  // libdw reads no split DWARF, and so none of the inlined calls.
+  const Finished split =
+      run({"plimsoll", "symtab", "verify", "--libdw", program("inline_gcc5_dwo.so"), "--addresses", "2000"});
+  EXPECT_EQ(split.status, 1) << split.out;
+  EXPECT_THAT(split.out, HasSubstr("\n  libdw: "));
+  EXPECT_THAT(split.err, HasSubstr("fewer than 99.9 % of the chains are equal"));
   const Finished without_dwarf =
       run({"plimsoll", "symtab", "verify", "--libdw", program("symbol_fixture.so")});
   EXPECT_EQ(without_dwarf.status, 1);
