@@ -65,7 +65,8 @@ Result<symbolizer::MadeTable> make_table(const TableSource& source) {
   if (source.memory_mib != 0) {
     options.limits.memory_bytes = source.memory_mib << 20U;
   }
-  auto made = symbolizer::TableProcess({{"/proc/self/exe", "symtab", "worker"}}).make(query, options);
+  auto made =
+      symbolizer::TableProcess({{"/proc/self/exe", "symtab", "worker"}}).make_with_fallback(query, options);
   if (options.progress) {
     fmt::print(stderr, "\r\x1b[K");
   }

@@ -1,7 +1,10 @@
 #include "symbolizer/process/table_process.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <mutex>
+#include <utility>
 
 #include "base/hex.h"
 #include "symbolizer/process/child.h"
@@ -125,6 +128,24 @@ Result<MadeTable> TableProcess::make(const TableQuery& query, const MakeOptions&
     made.mapped = std::move(*mapped);
   }
   return made;
+}
+
+Result<MadeTable> TableProcess::make_with_fallback(TableQuery query, const MakeOptions& options) const {
+  auto made = make(query, options);
+  const bool may_be_second =
+      !made && query.reader == ReaderChoice::kBoth && !query.without_dwarf &&
+      (made.error().code == ErrorCode::kCorrupt || made.error().code == ErrorCode::kTooLarge);
+  if (!may_be_second) {
+    return made;
+  }
+  query.reader = ReaderChoice::kOursAlone;
+  auto by_ours = make(query, options);
+  if (!by_ours) {
+    return made;
+  }
+  by_ours->reasons =
+      fmt::format("{}{}{}", made.error().text(), by_ours->reasons.empty() ? "" : "; ", by_ours->reasons);
+  return by_ours;
 }
 
 }  // namespace plimsoll::symbolizer

@@ -61,6 +61,10 @@ class TableProcess {
   // files that were named by hand.
   Result<MadeTable> make(const TableQuery& query, const MakeOptions& options) const;
 
+  // As make(). Where the child crashes or goes beyond a limit, which the second reader may be the cause of, it is tried once more with
+  // our reader alone: the table then has the first error among its reasons. Where that fails too, the first error is the result.
+  Result<MadeTable> make_with_fallback(TableQuery query, const MakeOptions& options) const;
+
  private:
   std::shared_ptr<TableStarter> starter_;
 };

@@ -59,20 +59,13 @@ std::optional<MadeTable> SymbolLoader::make(const WantedBinary& wanted) {
                    .roots = roots_};
   const MakeOptions options{
       .limits = options_.limits, .folder = tables_.folder(), .progress = {}, .stop = options_.stop};
-  auto made = process_.make(query, options);
+  auto made = process_.make_with_fallback(query, options);
   if (made) {
     return std::move(*made);
   }
   std::string reasons = made.error().text();
-  // Whatever another reader than ours came to: what ours reads alone is better than no DWARF.
-  if (made.error().code == ErrorCode::kCorrupt || made.error().code == ErrorCode::kTooLarge) {
-    query.reader = ReaderChoice::kOursAlone;
-    made = process_.make(query, options);
-  }
-  if (!made) {
-    query.without_dwarf = true;
-    made = process_.make(query, options);
-  }
+  query.without_dwarf = true;
+  made = process_.make(query, options);
   if (!made && options_.stop.stop_requested()) {
     return std::nullopt;
   }

@@ -42,6 +42,30 @@ TEST(TableProcess, MakesATableOfABinary) {
   EXPECT_GT(made->peak_memory_bytes, 0);
 }
 
+// What the second reader cannot do is not to cost what ours can.
+TEST(TableProcess, ReadsWithOurReaderAloneAfterACrash) {
+  const plimsoll::testing::TemporaryDirectory folder;
+  // Crashes the first time.
+  const std::string script =
+      fmt::format("test -e '{0}' && exec '{1}' symtab worker; touch '{0}'; kill -SEGV $$",
+                  folder / "has_crashed", built_file("plimsoll"));
+  const TableProcess process({.argv = {"/bin/sh", "-c", script}});
+  const auto made = process.make_with_fallback(query_for(built_file("relocatable_gcc5.o")), {});
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_EQ(made->quality, SymtabQuality::kSymtab);
+  EXPECT_THAT(made->reasons, AllOf(HasSubstr("crashed (Segm"), HasSubstr("not linked")));
+}
+
+TEST(TableProcess, SaysWhyItFailedFirstWhereBothReadersFail) {
+  const plimsoll::testing::TemporaryDirectory folder;
+  const std::string script =
+      fmt::format("test -e '{0}' && kill -BUS $$; touch '{0}'; kill -SEGV $$", folder / "has_crashed");
+  const TableProcess process({.argv = {"/bin/sh", "-c", script}});
+  const auto made = process.make_with_fallback(query_for(kBinary), {});
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, HasSubstr("crashed (Segm"));
+}
+
 TEST(TableProcess, OneThreadOrMoreMakeTheSameBytes) {
   TableQuery query = query_for(built_file("symbolizer_test"));
   const auto one = table_process().make(query, {});
