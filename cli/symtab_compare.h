@@ -1,4 +1,4 @@
-// `plimsoll symtab verify --libdw FILE`: whether both readers of debug information say the same of a binary.
+// `plimsoll symtab verify --libdw FILE`: whether both readers of debug information agree on a binary.
 #pragma once
 
 #include <cstdint>

@@ -202,7 +202,7 @@ Status DwarfFile::open_linked(Bytes debug) {
   return {};
 }
 
-// The relocations are applied to the bytes that elf_ keeps: whoever reads its sections later reads final addresses.
+// The relocations are applied to the bytes that elf_ keeps: sections that are read later have final addresses.
 Status DwarfFile::open_relocatable(Bytes debug) {
   if (debug.size() > kMaxRelocatableBytes) {
     return fail(ErrorCode::kTooLarge, "a relocatable file of {} bytes", debug.size());

@@ -64,7 +64,7 @@ class ElfImage {
                          .content = content,
                          .size_bytes = content.size()});
   }
-  // The same of code. Returns its index.
+  // One with code, loaded at that address. Returns its index.
   uint32_t code(std::string_view name, uint64_t address, const std::string& content) {
     loaded_content(name, address, content);
     sections_.back().flags |= SHF_EXECINSTR;
