@@ -23,7 +23,7 @@ constexpr uint64_t kMaxKeptRows = 1'000'000;
 
 struct FoundUnits {
   std::vector<SecondReader::Unit> units;
-  std::string damage;  // behind which libdw finds no more; empty: none
+  std::string damage;  // why libdw finds no more; empty: these are all
 };
 
 // The units of .debug_info; those of .debug_types, which come behind them, have no code.
@@ -47,7 +47,8 @@ FoundUnits units_in(Dwarf* dwarf, const DwarfFile& file) {
     }
   }
   if (result < 0) {
-    found.damage = fmt::format("libdw: units behind the first {}: {}", units.size(), ::dwarf_errmsg(-1));
+    found.damage =
+        fmt::format("libdw: only the first {} units can be read: {}", units.size(), ::dwarf_errmsg(-1));
   }
   return found;
 }

@@ -30,7 +30,9 @@ namespace plimsoll::symbolizer {
 namespace libdw_tests {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 struct Frame {
   std::string function;
@@ -255,13 +257,22 @@ TEST_F(DamagedUnit, IsSaidInTheReasons) {
   EXPECT_THAT(table_of(path_, ReaderChoice::kBoth).reasons, HasSubstr("libdw"));
 }
 
-// One unit, whose producer is a text of the supplementary file at `path`.
-std::string image_with_supplement_at(const std::string& path) {
+// One unit of that version, whose producer is a text of the supplementary file.
+std::string small_unit(char version) {
+  using namespace std::string_literals;
+  std::string unit = "\x0c\0\0\0\x04\0\0\0\0\0\x08\x01\0\0\0\0"s;
+  unit[4] = version;
+  return unit;
+}
+
+std::string image_of(const std::string& units, const std::string& supplement) {
   using namespace std::string_literals;
   elf::ElfImage image;
   image.section(".debug_abbrev", SHT_PROGBITS, "\x01\x11\0\x25\xa1\x3e\0\0\0"s);  // DW_FORM_GNU_strp_alt
-  image.section(".debug_info", SHT_PROGBITS, "\x0c\0\0\0\x04\0\0\0\0\0\x08\x01\0\0\0\0"s);
-  image.section(".gnu_debugaltlink", SHT_PROGBITS, path + '\0' + std::string(20, 'i'));
+  image.section(".debug_info", SHT_PROGBITS, units);
+  std::string link = supplement;
+  link.append(1, '\0').append(20, 'i');  // its build ID
+  image.section(".gnu_debugaltlink", SHT_PROGBITS, link);
   std::string bytes = image.bytes();
   bytes[EI_VERSION] = EV_CURRENT;  // which libelf insists on
   return bytes;
@@ -285,8 +296,8 @@ class OpenedFiles {
 TEST(Libdw, OpensNoFileThatTheDebugInformationNames) {
   const plimsoll::testing::TemporaryDirectory folder;
   const std::string named = folder / "named.debug";
-  std::ofstream(named, std::ios::binary) << image_with_supplement_at("/none");
-  const std::string image = image_with_supplement_at(named);
+  std::ofstream(named, std::ios::binary) << image_of(small_unit(4), "/none");
+  const std::string image = image_of(small_unit(4), named);
   OpenedFiles opened(folder.path());
   const auto alone = open_libdw(as_bytes(image), {});
   ASSERT_TRUE(alone) << alone.error().text();
@@ -299,6 +310,19 @@ TEST(Libdw, OpensNoFileThatTheDebugInformationNames) {
   EXPECT_FALSE(opened.any()) << "of its supplementary file";
   EXPECT_TRUE(read_file(named, 4096));
   EXPECT_TRUE(opened.any()) << "the test sees what is opened";
+}
+
+TEST(Libdw, SaysThatItMissesUnits) {
+  const auto problems_of = [](const std::string& units) {
+    const std::string image = image_of(units, "/none");
+    const auto reader = open_libdw(as_bytes(image), {});
+    EXPECT_TRUE(reader) << reader.error().text();
+    CodeBudget budget;
+    return (*reader)->read((*reader)->units().at(0), [](uint64_t) { return true; }, budget).problems;
+  };
+  const std::string unit = small_unit(4);
+  EXPECT_THAT(problems_of(unit + unit), IsEmpty());
+  EXPECT_THAT(problems_of(unit + small_unit(99)), ElementsAre(HasSubstr("only the first 1 units")));
 }
 
 TEST(Libdw, SaysWhyItReadsNothing) {
