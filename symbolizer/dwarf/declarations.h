@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -52,6 +53,10 @@ class Declarations {
 
   // An entry that names stand in, within another (kNoScope: in none); gives its number.
   uint32_t add_scope(uint64_t entry, uint16_t tag, uint32_t within);
+  // The scope that a function is declared in which is met within these entries, outermost first. They are numbered when the first function
+  // is met within them: most entries with children have none. Open: entry, tag, and name_scope, which this sets.
+  template <typename Open>
+  uint32_t declaring_scope(std::span<Open> open);
   // Every function, in the order of the entries.
   void add_function(uint64_t entry, uint32_t within, bool has_linkage_name);
 
@@ -80,5 +85,20 @@ class Declarations {
   std::vector<Function> functions_;
   UnitNames names_;
 };
+
+template <typename Open>
+uint32_t Declarations::declaring_scope(std::span<Open> open) {
+  size_t first = open.size();
+  while (first > 0 && open[first - 1].name_scope == kNoScope) {
+    --first;
+  }
+  uint32_t within = first > 0 ? open[first - 1].name_scope : kNoScope;
+  for (Open& entry : open.subspan(first)) {
+    if (is_scope(entry.tag)) {
+      within = entry.name_scope = add_scope(entry.entry, entry.tag, within);
+    }
+  }
+  return within;
+}
 
 }  // namespace plimsoll::symbolizer

@@ -107,7 +107,6 @@ class CodeReader {
   void read_entry(const Abbreviation& abbreviation, uint64_t offset);
   uint32_t add_scope(const CodeAttributes& code, uint64_t offset, bool is_inlined);
   void add_ranges(const CodeAttributes& code, uint32_t scope);
-  uint32_t declaring_scope();
 
   const Unit& unit_;
   CodeBudget& budget_;
@@ -155,7 +154,8 @@ void CodeReader::read_entry(const Abbreviation& abbreviation, uint64_t offset) {
     }
     const bool is_inlined = abbreviation.tag == DW_TAG_inlined_subroutine;
     if (!is_inlined) {
-      declarations_.add_function(offset, declaring_scope(), code.has_linkage_name);
+      declarations_.add_function(offset, declarations_.declaring_scope(std::span(open_)),
+                                 code.has_linkage_name);
     }
     if (!code.is_declaration) {
       within.scope = add_scope(code, offset, is_inlined);
@@ -169,22 +169,6 @@ void CodeReader::read_entry(const Abbreviation& abbreviation, uint64_t offset) {
     within.name_scope = kNoScope;
     open_.push_back(within);
   }
-}
-
-// Numbered when the first function is met in there: most entries with children have none.
-uint32_t CodeReader::declaring_scope() {
-  uint32_t within = kNoScope;
-  size_t first = open_.size();
-  while (first > 0 && open_[first - 1].name_scope == kNoScope) {
-    --first;
-  }
-  within = first > 0 ? open_[first - 1].name_scope : kNoScope;
-  for (Open& open : std::span(open_).subspan(first)) {
-    if (Declarations::is_scope(open.tag)) {
-      within = open.name_scope = declarations_.add_scope(open.entry, open.tag, within);
-    }
-  }
-  return within;
 }
 
 uint32_t CodeReader::add_scope(const CodeAttributes& code, uint64_t offset, bool is_inlined) {

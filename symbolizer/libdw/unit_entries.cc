@@ -53,7 +53,8 @@ class EntryWalk {
  private:
   // An entry around the one that is read.
   struct Open {
-    Dwarf_Die entry{};
+    Dwarf_Die die{};
+    uint64_t entry = 0;              // its offset
     uint32_t scope = kNoScope;       // that code there belongs to
     uint32_t name_scope = kNoScope;  // of declarations_, once a function was met in it
     uint16_t tag = 0;
@@ -63,7 +64,6 @@ class EntryWalk {
   bool step_in(const Open& opened, Dwarf_Die& next);
   bool step_on(Dwarf_Die& next);
   uint32_t add_scope(Dwarf_Die entry, uint64_t offset, bool is_inlined);
-  uint32_t declaring_scope();
   FunctionName name_of(Dwarf_Die entry) const;
   NamedEntry named_entry(uint64_t offset) const;
   void note_damage(std::string_view what, Dwarf_Die entry, std::string_view why);
@@ -125,21 +125,6 @@ FunctionName EntryWalk::name_of(Dwarf_Die entry) const {
   return name;
 }
 
-// As CodeReader::declaring_scope(): numbered when the first function is met in there.
-uint32_t EntryWalk::declaring_scope() {
-  size_t first = open_.size();
-  while (first > 0 && open_[first - 1].name_scope == kNoScope) {
-    --first;
-  }
-  uint32_t within = first > 0 ? open_[first - 1].name_scope : kNoScope;
-  for (Open& open : std::span(open_).subspan(first)) {
-    if (Declarations::is_scope(open.tag)) {
-      within = open.name_scope = declarations_.add_scope(::dwarf_dieoffset(&open.entry), open.tag, within);
-    }
-  }
-  return within;
-}
-
 uint32_t EntryWalk::add_scope(Dwarf_Die entry, uint64_t offset, bool is_inlined) {
   UnitCode& code = result_.code;
   std::vector<AddressRange> found;
@@ -182,7 +167,8 @@ bool EntryWalk::visit(Dwarf_Die entry, Open& opened) {
   }
   last_offset_ = offset;
   const int tag = ::dwarf_tag(&entry);
-  opened = {.entry = entry,
+  opened = {.die = entry,
+            .entry = offset,
             .scope = open_.empty() ? kNoScope : open_.back().scope,
             .name_scope = kNoScope,
             .tag = static_cast<uint16_t>(tag)};
@@ -194,7 +180,7 @@ bool EntryWalk::visit(Dwarf_Die entry, Open& opened) {
     Dwarf_Attribute attribute{};
     const bool is_linked = ::dwarf_attr(&entry, DW_AT_linkage_name, &attribute) != nullptr ||
                            ::dwarf_attr(&entry, DW_AT_MIPS_linkage_name, &attribute) != nullptr;
-    declarations_.add_function(offset, declaring_scope(), is_linked);
+    declarations_.add_function(offset, declarations_.declaring_scope(std::span(open_)), is_linked);
   }
   if (!flag_attribute(entry, DW_AT_declaration)) {
     opened.scope = add_scope(entry, offset, is_inlined);
@@ -207,7 +193,7 @@ bool EntryWalk::step_in(const Open& opened, Dwarf_Die& next) {
   if (has_no_code_within(opened.tag)) {
     return false;
   }
-  Dwarf_Die entry = opened.entry;
+  Dwarf_Die entry = opened.die;
   const int found = ::dwarf_child(&entry, &next);
   if (found < 0) {
     note_damage("what is within", entry, ::dwarf_errmsg(-1));
@@ -235,7 +221,7 @@ bool EntryWalk::step_on(Dwarf_Die& next) {
     if (found < 0) {
       note_damage("what is behind", next, ::dwarf_errmsg(-1));
     }
-    next = open_.back().entry;
+    next = open_.back().die;
     open_.pop_back();
   }
   return false;
@@ -243,9 +229,9 @@ bool EntryWalk::step_on(Dwarf_Die& next) {
 
 EntriesRead EntryWalk::read(Dwarf_Die unit) {
   dwarf_ = ::dwarf_cu_getdwarf(unit.cu);
-  Open opened{.entry = unit, .scope = kNoScope, .name_scope = kNoScope, .tag = 0};
-  opened.tag = static_cast<uint16_t>(::dwarf_tag(&unit));
   last_offset_ = ::dwarf_dieoffset(&unit);
+  Open opened{.die = unit, .entry = last_offset_, .scope = kNoScope, .name_scope = kNoScope, .tag = 0};
+  opened.tag = static_cast<uint16_t>(::dwarf_tag(&unit));
   Dwarf_Die at{};
   bool goes_on = step_in(opened, at);
   while (goes_on && visit(at, opened)) {
