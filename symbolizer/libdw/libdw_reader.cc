@@ -53,6 +53,12 @@ FoundUnits units_in(Dwarf* dwarf, const DwarfFile& file) {
   return found;
 }
 
+// The file with the unit's other half; empty: it is whole.
+std::string_view split_name(Dwarf_Die entry, const DwarfFile& file) {
+  const std::string_view name = text_attribute(entry, DW_AT_dwo_name, file);
+  return name.empty() ? text_attribute(entry, DW_AT_GNU_dwo_name, file) : name;
+}
+
 class LibdwReader : public SecondReader {
  public:
   LibdwReader(std::unique_ptr<DwarfFile> file, FoundUnits found)
@@ -147,6 +153,9 @@ UnitRows LibdwReader::read(const Unit& unit, const std::function<bool(uint64_t f
   if (file_->dwarf() == nullptr || ::dwarf_offdie(file_->dwarf(), unit.entry, &entry) == nullptr) {
     result.problems.push_back(fmt::format("libdw: no unit's entry at offset {:#x}", unit.entry));
     return result;
+  }
+  if (const std::string_view split = split_name(entry, *file_); !split.empty()) {
+    result.problems.push_back(fmt::format("libdw: the split DWARF in {} is not read", split));
   }
   read_lines(entry, budget, result);
   EntriesRead entries = read_entries(entry, *file_, budget.range_entries);

@@ -325,6 +325,12 @@ TEST(Libdw, SaysThatItMissesUnits) {
   EXPECT_THAT(problems_of(unit + small_unit(99)), ElementsAre(HasSubstr("only the first 1 units")));
 }
 
+TEST(Libdw, SaysThatItReadsNoSplitDwarf) {
+  const Table table = table_of(built_file("inline_gcc5_dwo.so"), ReaderChoice::kSecondAlone);
+  EXPECT_EQ(table.quality, SymtabQuality::kLines);
+  EXPECT_THAT(table.reasons, HasSubstr("inline_gcc5_dwo.dwo is not read"));
+}
+
 TEST(Libdw, SaysWhyItReadsNothing) {
   const auto text = open_libdw(as_bytes("this is text"), {});
   ASSERT_FALSE(text);
