@@ -11,6 +11,7 @@
 #include <functional>
 #include <iterator>
 #include <new>
+#include <numeric>
 #include <span>
 
 #include "symbolizer/dwarf/sections.h"
@@ -81,7 +82,11 @@ std::string file_of(std::span<const NamedBytes> sections) {
   header.e_shentsize = sizeof(Elf64_Shdr);
   header.e_shnum = static_cast<uint16_t>(sections.size() + 2);
   header.e_shstrndx = static_cast<uint16_t>(sections.size() + 1);
-  std::string file(sizeof header, '\0');
+  std::string file;
+  // A buffer that grows would take twice as much for a moment, within a limit of memory.
+  file.reserve(std::transform_reduce(sections.begin(), sections.end(), size_t{4096}, std::plus<>(),
+                                     [](const NamedBytes& section) { return section.bytes.size(); }));
+  file.resize(sizeof header, '\0');
   std::string names(1, '\0');
   std::vector<Elf64_Shdr> headers(1);
   const auto add = [&](std::string_view name, uint32_t type, std::string_view content) {
