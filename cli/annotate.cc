@@ -22,6 +22,8 @@
 #include "query/fdo/counts/count_binary.h"
 #include "query/selection/sides.h"
 #include "query/snapshot/snapshot.h"
+#include "symbolizer/repository/repository_files.h"
+#include "symbolizer/worker/table_folder.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -132,12 +134,15 @@ Result<annotate::AnnotateOrder> order_of_data(const AnnotateOptions& options,
     return fail(ErrorCode::kCorrupt, "the store has the build ID \"{}\"", measured->build_id);
   }
   const config::ServerConfig defaults;
-  return annotate::AnnotateOrder{.function = options.function,
-                                 .counts = std::move(measured->counts),
-                                 .files = {.identity_kind = wire::GNU_BUILD_ID,
-                                           .identity = *identity,
-                                           .paths = fdo::paths_of_build(**snapshot, *identity),
-                                           .roots = {defaults.symbol_roots, defaults.symbol_debug_roots}}};
+  return annotate::AnnotateOrder{
+      .function = options.function,
+      .counts = std::move(measured->counts),
+      .files = {.identity_kind = wire::GNU_BUILD_ID,
+                .identity = *identity,
+                .paths = fdo::paths_of_build(**snapshot, *identity),
+                .roots = {defaults.symbol_roots,
+                          symbolizer::with_repository(defaults.symbol_debug_roots, options.source.data_dir)}},
+      .kept_table = symbolizer::table_path(options.source.data_dir, *identity)};
 }
 
 Result<annotate::Annotation> annotate_here(const AnnotateOptions& options) {

@@ -18,6 +18,7 @@
 #include "query/fdo/counts/binary_paths.h"
 #include "query/selection/sides.h"
 #include "server/withheld.h"
+#include "symbolizer/worker/table_folder.h"
 
 namespace plimsoll::server {
 namespace {
@@ -119,7 +120,8 @@ class Annotations {
                             .files = {.identity_kind = wire::GNU_BUILD_ID,
                                       .identity = *identity,
                                       .paths = fdo::paths_of_build(**snapshot, *identity),
-                                      .roots = settings_.roots}},
+                                      .roots = settings_.roots},
+                            .kept_table = symbolizer::table_path(snapshots_.data_dir(), *identity)},
                            check);
     if (!annotation) {
       return propagate(annotation);

@@ -146,6 +146,19 @@ TEST_F(Annotate, AServerAnnotatesItsOwnFiles) {
   EXPECT_EQ(samples_in(json::parse(by_file.out, nullptr, false)), samples_in(document));
 }
 
+// Lines and names of functions come from the table that importing the profile has made.
+TEST_F(Annotate, AStrippedBinaryKeepsTheLinesThatTheDataDirectoryKnows) {
+  const Finished whole = annotate({"--json"});
+  ASSERT_EQ(whole.status, 0) << whole.err;
+  shell("cp app app.whole && strip app");
+  const Finished stripped = annotate({"--json"});
+  shell("mv app.whole app");
+  ASSERT_EQ(stripped.status, 0) << stripped.err;
+  EXPECT_THAT(stripped.out, HasSubstr("app.cc"));
+  EXPECT_EQ(samples_in(json::parse(stripped.out, nullptr, false)),
+            samples_in(json::parse(whole.out, nullptr, false)));
+}
+
 TEST_F(Annotate, FilesThatAreNoSuchBinaryAreRefused) {
   shell("head -c 9000 app > truncated");
   EXPECT_THAT(annotate({"--binary", file("truncated")}).err, HasSubstr("is truncated"));

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,8 @@ namespace plimsoll::annotate {
 namespace {
 
 using Counts = std::vector<fdo::BinaryCounts>;
+
+constexpr uint64_t kMaxKeptTableBytes = uint64_t{8} << 30;
 
 Result<wire::AnnotationRequest> read_request() {
   const auto text = read_file("/dev/stdin", symbolizer::kMaxRequestBytes);
@@ -66,24 +69,15 @@ class AnnotateChild {
       }
       fdo::to_addresses(of_event, binary->elf);
     }
-    const auto lines = symbolizer::find_table(files, [this](uint64_t bytes) { note_opened(bytes); });
-    if (!lines) {
-      return propagate(lines);
-    }
-    std::optional<symbolizer::Symtab> symbols;
-    if (!lines->bytes.empty()) {
-      auto opened = symbolizer::Symtab::open(as_bytes(lines->bytes));
-      if (!opened) {
-        return propagate(opened);
-      }
-      symbols = *opened;
+    if (auto opened = open_symbols(files); !opened) {
+      return opened;
     }
     const auto annotation = annotate({.binary = binary->elf,
-                                      .symbols = symbols ? &*symbols : nullptr,
+                                      .symbols = symbols_ ? &*symbols_ : nullptr,
                                       .counts = *counts,
                                       .function = request_.function(),
                                       .name = name});
-    return annotation ? reply(*annotation, lines->reasons) : propagate(annotation);
+    return annotation ? reply(*annotation, reasons_) : propagate(annotation);
   }
 
  private:
@@ -95,6 +89,45 @@ class AnnotateChild {
     if (const Status said = symbolizer::say(event); !said) {
       ::_exit(1);  // the reader has ended
     }
+  }
+
+  Status open_symbols(const symbolizer::TableQuery& files) {
+    if (open_kept_table(files.identity)) {
+      return {};
+    }
+    auto lines = symbolizer::find_table(files, [this](uint64_t bytes) { note_opened(bytes); });
+    if (!lines) {
+      return propagate(lines);
+    }
+    reasons_ = std::move(lines->reasons);
+    made_table_ = std::move(lines->bytes);
+    if (made_table_.empty()) {
+      return {};
+    }
+    const auto opened = symbolizer::Symtab::open(as_bytes(made_table_));
+    if (!opened) {
+      return propagate(opened);
+    }
+    symbols_ = *opened;
+    return {};
+  }
+
+  // False where it is not there, is damaged or of another build, or has no lines: the files may be better by now.
+  bool open_kept_table(std::string_view identity) {
+    auto map = request_.kept_table().empty() ? Result<MappedFile>(MappedFile())
+                                             : MappedFile::open(request_.kept_table(), kMaxKeptTableBytes);
+    if (!map || map->bytes().empty()) {
+      return false;
+    }
+    note_opened(map->bytes().size());
+    const auto table = symbolizer::Symtab::open(map->bytes());
+    if (!table || table->quality() < symbolizer::SymtabQuality::kLines || table->identity() != identity ||
+        !table->verify()) {
+      return false;
+    }
+    kept_table_ = std::move(*map);
+    symbols_ = *table;
+    return true;
   }
 
   Result<Counts> read_counts() const {
@@ -147,6 +180,10 @@ class AnnotateChild {
   const wire::AnnotationRequest& request_;
   const symbolizer::ProcessLimits limits_;
   uint64_t opened_bytes_ = 0;
+  MappedFile kept_table_;
+  std::string made_table_;
+  std::optional<symbolizer::Symtab> symbols_;  // borrows one of the tables
+  std::string reasons_;                        // why there is no better one
 };
 
 }  // namespace

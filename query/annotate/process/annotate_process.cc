@@ -36,6 +36,7 @@ Result<std::string> request_for(const AnnotateOrder& order, const ProcessLimits&
     request.add_counts(std::move(text));
   }
   request.set_function(order.function);
+  request.set_kept_table(order.kept_table);
   *request.mutable_files() = symbolizer::request_for(order.files, limits);
   request.set_parent_pid(::getpid());
   request.set_memory_bytes(limits.memory_bytes);

@@ -21,6 +21,9 @@ struct AnnotateOrder {
   std::string function = {};
   std::vector<fdo::BinaryCounts> counts = {};  // of one build, an event each; at least one
   symbolizer::TableQuery files = {};           // by build ID, or named by hand
+  // A symbol table of the build `files.identity` (symbolizer::table_path()), used where it is there and has lines: to make one takes seconds
+  // for a large binary. Empty: none.
+  std::string kept_table = {};
 };
 
 // Limits of such a process by default. Time: beside that for the size of the files.

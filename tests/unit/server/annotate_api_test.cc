@@ -111,6 +111,7 @@ TEST_F(AnnotateApi, GivesTheCodeOfTheFunctionsBinary) {
   ASSERT_EQ(asked.files().paths_size(), 1);
   EXPECT_EQ(asked.files().paths(0), "/srv/search");
   EXPECT_EQ(asked.files().folders(0), "/srv");
+  EXPECT_EQ(asked.kept_table(), fleet_.path() + "/symtab/4f/4f5a112233445566.symtab");
   const http::Response text = get({{"function", "parse"}, {"format", "text"}, {"order", "address"}});
   EXPECT_EQ(text.content_type, "text/plain; charset=utf-8");
   EXPECT_THAT(text.body, AllOf(HasSubstr("a.c:2  sum += i;"), HasSubstr("inc eax")));
