@@ -22,11 +22,29 @@ using symbolizer::ChildDescriptors;
 using symbolizer::FileAt;
 using symbolizer::ProcessLimits;
 
+// Without what annotate() does not look at: counts of branches and their ranges can be far more than those of samples.
+std::string text_of(const fdo::BinaryCounts& counts, bool with_branches) {
+  fdo::BinaryCounts sent{.build_id = counts.build_id,
+                         .event = counts.event,
+                         .unit = counts.unit,
+                         .addresses = counts.addresses,
+                         .offsets = counts.offsets,
+                         .path = counts.path,
+                         .value = counts.value,
+                         .samples = counts.samples,
+                         .notes = counts.notes};
+  if (with_branches) {
+    sent.branches = counts.branches;
+    sent.offset_branches = counts.offset_branches;
+  }
+  return query::to_json(fdo::counts_table(sent));
+}
+
 Result<std::string> request_for(const AnnotateOrder& order, const ProcessLimits& limits) {
   wire::AnnotationRequest request;
   size_t bytes = 0;
   for (const fdo::BinaryCounts& counts : order.counts) {
-    std::string text = query::to_json(fdo::counts_table(counts));
+    std::string text = text_of(counts, &counts == &order.counts.front());
     bytes += text.size();
     if (bytes > symbolizer::kMaxRequestBytes) {
       return with_hint(fail(ErrorCode::kTooLarge, "the counts of {} events take more than {} bytes",
