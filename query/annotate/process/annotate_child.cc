@@ -153,9 +153,8 @@ class AnnotateChild {
     std::optional<symbolizer::FoundFile>& file = found->file;
     if (!file) {
       const std::string what_to_do =
-          "put the binary where it lay on the machines, below a folder of symbols.roots; or run plimsoll "
-          "annotate "
-          "--server ADDR --binary FILE where the binary is";
+          "add it with \"plimsoll binaries add\", or put it where it lay on the machines, below a folder of "
+          "symbols.roots; or run plimsoll annotate --server ADDR --binary FILE where the binary is";
       return with_hint(
           fail(ErrorCode::kNotFound, "there is no file of {} here", name),
           found->reasons.empty() ? what_to_do : fmt::format("{}\n{}", what_to_do, found->reasons));
