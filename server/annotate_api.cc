@@ -26,17 +26,26 @@ namespace {
 // Each has a process, with its limit of memory.
 constexpr int kMaxAtOnce = 2;
 constexpr std::chrono::seconds kPatience{10};
+// Between looks at the client of a request that waits.
+constexpr std::chrono::milliseconds kLook{100};
 
 class Places {
  public:
-  // Waits for a while where none is free. False: none has become free.
-  bool take() {
+  // Waits for a while where none is free: kUnavailable where none has become free. The errors of `check` end it.
+  Status take(const StopCheck& check) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
     std::unique_lock lock(mutex_);
-    if (!given_back_.wait_for(lock, kPatience, [this] { return taken_ < kMaxAtOnce; })) {
-      return false;
+    while (!given_back_.wait_for(lock, kLook, [this] { return taken_ < kMaxAtOnce; })) {
+      if (auto checked = check(); !checked) {
+        return checked;
+      }
+      if (std::chrono::steady_clock::now() >= end) {
+        return with_hint(fail(ErrorCode::kUnavailable, "the code of other functions is being annotated"),
+                         "wait, and ask again");
+      }
     }
     ++taken_;
-    return true;
+    return {};
   }
   void give_back() {
     {
@@ -55,19 +64,19 @@ class Places {
 // One of them, given back at the end.
 class Place {
  public:
-  explicit Place(Places& places) : places_(places), is_taken_(places.take()) {}
+  Place(Places& places, const StopCheck& check) : places_(places), taken_(places.take(check)) {}
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
   ~Place() {
-    if (is_taken_) {
+    if (taken_) {
       places_.give_back();
     }
   }
-  bool is_taken() const { return is_taken_; }
+  const Status& taken() const { return taken_; }
 
  private:
   Places& places_;
-  const bool is_taken_;
+  const Status taken_;
 };
 
 class Annotations {
@@ -110,10 +119,9 @@ class Annotations {
     if (!identity) {
       return fail(ErrorCode::kCorrupt, "the store has the build ID \"{}\"", measured->build_id);
     }
-    const Place place(places_);
-    if (!place.is_taken()) {
-      return with_hint(fail(ErrorCode::kUnavailable, "the code of other functions is being annotated"),
-                       "wait, and ask again");
+    const Place place(places_, check);
+    if (!place.taken()) {
+      return propagate(place.taken());
     }
     auto annotation = make({.function = question->function,
                             .counts = std::move(measured->counts),

@@ -1,14 +1,18 @@
 // GET /api/v1/annotate. A shell stands for the process that annotates.
 #include "server/annotate_api.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/file.h"
+#include "base/unique_fd.h"
 #include "proto/symbol_table.pb.h"
 #include "query/annotate/annotation_codec.h"
 #include "symbolizer/process/messages.h"
@@ -85,6 +89,15 @@ class AnnotateApi : public ::testing::Test {
     request.query = std::move(query);
     request.caller.role = role;
     return route().handle(request);
+  }
+
+  // Processes that have begun.
+  int started() const {
+    int files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      files += entry.path().filename().string().starts_with("started.") ? 1 : 0;
+    }
+    return files;
   }
 
   query::Fleet fleet_;
@@ -168,6 +181,29 @@ TEST_F(AnnotateApi, SurvivesWhateverBecomesOfTheProcess) {
     EXPECT_GE(failed.status, 400U) << script;
     EXPECT_THAT(failed.body, HasSubstr(why)) << script;
   }
+}
+
+TEST_F(AnnotateApi, EndsWithItsClientWhileItWaitsForAPlace) {
+  ASSERT_EQ(::mkfifo((folder_ / "go").c_str(), 0600), 0);
+  UniqueFd go(::open((folder_ / "go").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(go.valid());
+  // Two processes run until the other end of the pipe is closed.
+  script_ = "cat > request; exec 4<go; touch started.$$; cat <&4; cat annotation >&3; cat reply";
+  const http::Route one = route();
+  http::Request request;
+  request.path = "/api/v1/annotate";
+  request.query = {{"function", "parse"}};
+  const std::jthread first([&] { EXPECT_EQ(one.handle(request).status, 200U); });
+  const std::jthread second([&] { EXPECT_EQ(one.handle(request).status, 200U); });
+  while (started() < 2) {
+    std::this_thread::yield();
+  }
+  http::Request abandoned = request;
+  abandoned.is_abandoned = [] { return true; };
+  const http::Response ended = one.handle(abandoned);
+  EXPECT_EQ(ended.status, 503U);
+  EXPECT_THAT(ended.body, HasSubstr("its client is gone"));
+  go = UniqueFd();
 }
 
 TEST_F(AnnotateApi, IsForThoseWhoMayAskViews) {
