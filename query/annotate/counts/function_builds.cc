@@ -58,9 +58,10 @@ std::string text_of(std::span<const FunctionBuild> builds) {
 }
 
 bool is_meant(const FunctionBuild& build, std::string_view binary) {
-  const std::string_view path = build.path;
   return binary.empty() || build.build_id.starts_with(fdo::lower_hex(std::string(binary))) ||
-         path == binary || path.substr(path.rfind('/') + 1) == binary;
+         std::ranges::any_of(build.paths, [binary](std::string_view path) {
+           return path == binary || path.substr(path.rfind('/') + 1) == binary;
+         });
 }
 
 std::unexpected<Error> no_such_function(std::string_view function, const query::Selection& selection,
@@ -103,7 +104,7 @@ Result<std::vector<FunctionBuild>> builds_with_function(std::string_view functio
     std::string id = to_hex(dictionaries.binaries[binary].identity);
     FunctionBuild& build = by_id[id];
     build.build_id = std::move(id);
-    build.path = dictionaries.binaries[binary].path;
+    build.paths.insert(dictionaries.binaries[binary].path);
     build.value += cells->sum(c, query::kValue);
   }
   // perf's beginning of an ID that is known whole is the same build.
@@ -113,11 +114,13 @@ Result<std::vector<FunctionBuild>> builds_with_function(std::string_view functio
                         longer->first.starts_with(build->first);
     if (is_cut) {
       longer->second.value += build->second.value;
+      longer->second.paths.merge(build->second.paths);
     }
     build = is_cut ? by_id.erase(build) : longer;
   }
   std::vector<FunctionBuild> builds;
   for (auto& [id, build] : by_id) {
+    build.path = *build.paths.begin();
     builds.push_back(std::move(build));
   }
   std::ranges::sort(builds, [](const FunctionBuild& a, const FunctionBuild& b) {

@@ -1,6 +1,7 @@
 // Which of the sampled binaries have a function.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +13,10 @@
 namespace plimsoll::annotate {
 
 struct FunctionBuild {
-  std::string build_id;  // hexadecimal, whole
-  std::string path;      // on a machine that ran it
-  double value = 0;      // of samples in the function, inlined calls of it included
+  std::string build_id;              // hexadecimal, whole
+  std::string path;                  // on a machine that ran it: the first of `paths`
+  double value = 0;                  // of samples in the function, inlined calls of it included
+  std::set<std::string> paths = {};  // on all of them
 };
 
 // Builds with samples in a function of that name, as people read it or as linked; the most samples first. Binaries without a build ID are

@@ -106,6 +106,23 @@ TEST_F(FunctionBuilds, ABinaryIsChosenByIdPathOrName) {
               AllOf(HasSubstr("parse() has no samples in abcd"), HasSubstr("/srv/search")));
 }
 
+TEST_F(FunctionBuilds, ABuildIsKnownByEachOfItsPaths) {
+  wire::RawProfile profile = query::make_profile({.seed = 2, .stacks = "main;work 1\n"});
+  query::add_sample(profile, binary_of(kSearchId, "/opt/finder"), wire::ELF, 0x30, 1);
+  fleet_.add(profile);
+  const auto snapshot = *Snapshot::load(fleet_.path());
+  for (uint32_t id = 1; id < snapshot->dictionaries.locations.size(); ++id) {
+    if (snapshot->dictionaries.locations[id].address == 0x30) {
+      fleet_.bind({{id, {{.function = "parse()"}}}});
+    }
+  }
+  for (const char* binary : {"/opt/finder", "finder", "/srv/search", "search"}) {
+    const auto build = chosen("parse()", binary);
+    ASSERT_TRUE(build) << binary << ": " << build.error().text();
+    EXPECT_EQ(build->build_id, "4f5a112233445566");
+  }
+}
+
 TEST_F(FunctionBuilds, AnUnknownFunctionHasNone) {
   const auto unknown = chosen("prase()");
   ASSERT_FALSE(unknown);
