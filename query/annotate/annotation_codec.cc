@@ -96,6 +96,36 @@ Result<AnnotatedFunction> function_in(const wire::CodeAnnotation::Function& in, 
   return function;
 }
 
+// About what to_text() and to_json() take of memory, from above: a name stands at each place where it is shown, so that a small message can
+// stand for any amount of text.
+uint64_t shown_bytes(const Annotation& annotation) {
+  constexpr uint64_t kBytesOfCount = 250;
+  constexpr uint64_t kBytesOfRow = 400;
+  const uint64_t bytes_of_row = kBytesOfRow + kBytesOfCount * annotation.events.size();
+  std::vector<uint64_t> by_chain;
+  uint64_t sum = 0;
+  for (const Chain& chain : annotation.chains) {
+    uint64_t bytes = 0;
+    for (const Place& place : chain) {
+      bytes +=
+          bytes_of_row + annotation.names[place.function].size() + annotation.files[place.file].path.size();
+    }
+    by_chain.push_back(bytes);
+    sum += bytes;
+  }
+  for (const AnnotatedFunction& function : annotation.functions) {
+    for (size_t i = 0; i < function.instructions.size(); ++i) {
+      const AnnotatedInstruction& instruction = function.instructions[i];
+      const bool has_headings = i == 0 || function.instructions[i - 1].chain != instruction.chain;
+      sum += bytes_of_row + instruction.text.size() + (has_headings ? by_chain[instruction.chain] : 0);
+    }
+    for (const AnnotatedBranch& branch : function.branches) {
+      sum += 2 * (kBytesOfRow + branch.other_name.size());
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::string encode(const Annotation& annotation) {
@@ -170,6 +200,12 @@ Result<Annotation> decode(Bytes bytes) {
     annotation.functions.push_back(std::move(*function));
   }
   annotation.notes.assign(in.notes().begin(), in.notes().end());
+  if (const uint64_t needed = shown_bytes(annotation); needed > kMaxShownBytes) {
+    return with_hint(
+        fail(ErrorCode::kTooLarge, "the annotated code would take {} MiB to show; at most {} are allowed",
+             needed >> 20U, kMaxShownBytes >> 20U),
+        "ask for fewer events");
+  }
   return annotation;
 }
 

@@ -166,6 +166,23 @@ TEST(AnnotationCodec, SurvivesTheWayFromTheProcess) {
   EXPECT_EQ(to_json(*after, Order::kSource), to_json(without_text, Order::kSource));
 }
 
+// Of a small message: the long name stands at each of its lines.
+TEST(AnnotationCodec, WhatWouldTakeTooMuchMemoryToShowIsRefused) {
+  Annotation large = example();
+  large.names[1] = std::string(size_t{1} << 20, 'f');
+  large.functions[0].instructions.clear();
+  large.functions[0].counts.clear();
+  for (uint64_t i = 0; i < 600; ++i) {
+    large.functions[0].instructions.push_back({i, 1, i % 2 == 0 ? 0U : 2U, "nop"});
+    large.functions[0].counts.push_back({1, 1});
+  }
+  const auto refused = decode(as_bytes(encode(large)));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kTooLarge);
+  large.names[1] = "f";
+  EXPECT_TRUE(decode(as_bytes(encode(large))));
+}
+
 TEST(AnnotationCodec, DamageIsRefusedOrReadable) {
   const std::string sound = encode(example());
   std::mt19937_64 random(3);
