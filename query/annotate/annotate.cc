@@ -79,6 +79,10 @@ class Annotator {
     if (!code) {
       return propagate(code, "reading the code of {}", input_.name);
     }
+    if (code->functions.empty() && code->unreadable_bytes > 0) {
+      return fail(ErrorCode::kInvalid, "{} in {} has no instruction: its symbol names data", input_.function,
+                  input_.name);
+    }
     if (code->functions.empty()) {
       return fail(ErrorCode::kTooLarge, "the code of {} in {} has more than {} bytes", input_.function,
                   input_.name, kCodeLimits.max_function_bytes);
@@ -269,7 +273,8 @@ bool is_precise(std::string_view event) {
   constexpr std::string_view kModifiers = "ukhHGSDpPeWIb";
   const bool begins_so = std::ranges::any_of(
       kPreciseBeginnings, [event](std::string_view beginning) { return event.starts_with(beginning); });
-  if (begins_so || event.ends_with("-faults") || event == "context-switches") {
+  const std::string_view name = event.substr(0, event.find(':'));
+  if (begins_so || name.ends_with("-faults") || name == "context-switches") {
     return true;
   }
   const size_t end_of_name = event.find_last_of(":/");

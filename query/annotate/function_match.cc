@@ -49,11 +49,15 @@ class SampledFunctions {
   explicit SampledFunctions(const FunctionMatch& match) : match_(match) {}
 
   std::map<std::string, double> all() const {
-    std::map<std::string, double> functions;
+    std::map<const fdo::FunctionExtent*, double> extents;
     for (const fdo::AddressSamples& at : match_.counts.front().addresses) {
       if (const fdo::FunctionExtent* const extent = fdo::extent_at(match_.extents, at.address)) {
-        functions[shown_name(*extent, match_.symbols)] += at.value;
+        extents[extent] += at.value;
       }
+    }
+    std::map<std::string, double> functions;
+    for (const auto& [extent, value] : extents) {
+      functions[shown_name(*extent, match_.symbols)] += value;
     }
     return functions;
   }
@@ -137,7 +141,8 @@ Result<std::vector<uint64_t>> sampled_addresses_of(std::string_view function, co
       }
       const auto [known, is_new] = is_called.try_emplace(extent, false);
       if (is_new) {
-        known->second = extent->name == function || linked_name(*extent, match.symbols) == function ||
+        known->second = extent->name == function || fdo::hot_name_of(extent->name) == function ||
+                        linked_name(*extent, match.symbols) == function ||
                         shown_name(*extent, match.symbols) == function;
       }
       if (known->second) {

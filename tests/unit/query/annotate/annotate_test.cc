@@ -129,6 +129,15 @@ TEST(Annotate, SamplesWithinAnInstructionOrAtNoneCountToo) {
   EXPECT_EQ(values_of(*annotation), (std::map<uint64_t, double>{{0x1000, 5}, {0x1003, 7}, {0x1005, 1}}));
 }
 
+TEST(Annotate, AFunctionWithoutAnyInstructionIsRefusedAsSuch) {
+  const std::string code = from_hex("06 06 06");
+  const auto refused =
+      annotated(made_elf(code, {{"f", kCodeAddress, code.size()}}), {counts_of({{0x1001, 5}})}, "f");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(refused.error().text(), HasSubstr("f in search has no instruction"));
+}
+
 TEST(Annotate, SetsEventsSideBySide) {
   const auto annotation = annotated(
       kFile, {counts_of({{0x100d, 70}}), counts_of({{0x1004, 3}, {0x1013, 2}}, "cache-misses:pp")}, "f");
@@ -178,6 +187,17 @@ TEST(Annotate, ColdPartsBelongToTheirFunction) {
   EXPECT_EQ(values_of(*annotation), (std::map<uint64_t, double>{{0x1000, 1}, {0x1012, 2}}));
 }
 
+TEST(Annotate, AFunctionWithSamplesInItsColdPartAloneIsFoundByItsLinkedName) {
+  const std::string code = from_hex("85 ff 75 01 c3 ff c0 c3");
+  const std::string file = made_elf(code, {{"_Z1fv", kCodeAddress, 5}, {"_Z1fv.cold", 0x1005, 3, true}});
+  for (const char* name : {"_Z1fv", "f()"}) {
+    const auto annotation = annotated(file, {counts_of({{0x1005, 2}})}, name);
+    ASSERT_TRUE(annotation) << name << ": " << annotation.error().text();
+    EXPECT_EQ(values_of(*annotation), (std::map<uint64_t, double>{{0x1005, 2}}));
+    EXPECT_EQ(annotation->functions[0].name, "f()");
+  }
+}
+
 TEST(Annotate, StaticFunctionsOfOneNameAreAllShown) {
   const std::string code = from_hex("ff c0 c3 ff c3 c3");
   const std::string file = made_elf(code, {{"f", kCodeAddress, 3, true}, {"f", 0x1003, 3, true}});
@@ -205,10 +225,11 @@ TEST(Annotate, WhatIsNotThereIsRefusedWithWhatIs) {
 
 TEST(Annotate, KnowsWhichEventsArePrecise) {
   for (const char* event : {"cycles:pp", "cycles:uppp", "cpu/event=0xc4/p", "ibs_op//", "page-faults",
-                            "alloc-bytes", "sched:sched_switch"}) {
+                            "page-faults:u", "alloc-bytes", "sched:sched_switch"}) {
     EXPECT_TRUE(is_precise(event)) << event;
   }
-  for (const char* event : {"cycles", "cycles:u", "cpu-clock", "cpu/event=0xc4/", "cache-misses"}) {
+  for (const char* event :
+       {"cycles", "cycles:u", "cpu-clock", "cpu-clock:u", "cpu/event=0xc4/", "cache-misses"}) {
     EXPECT_FALSE(is_precise(event)) << event;
   }
 }
