@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -110,7 +111,7 @@ Result<std::string> read_below(const SourceRoot& root, const std::string& path) 
   if (!found.valid()) {
     return fail(ErrorCode::kNotFound, "{} has no file {}", root.folder, path);
   }
-  struct stat info{};
+  struct stat info {};
   if (::fstat(found.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return fail(ErrorCode::kInvalid, "{} in {} is no regular file", path, root.folder);
   }
@@ -150,6 +151,17 @@ void take_lines(std::string_view text, const std::set<uint32_t>& needed, SourceF
     }
     at = end + 1;
   }
+}
+
+std::string text_of_missing(std::vector<std::string_view> paths) {
+  constexpr size_t kShownPaths = 3;
+  const size_t all = paths.size();
+  paths.resize(std::min(all, kShownPaths));
+  return fmt::format(
+      "the lines of {} {} are without source text: no source root has a file of at most {} MiB that can be "
+      "read as {}{}",
+      all, all == 1 ? "file" : "files", kMaxFileBytes >> 20U, fmt::join(paths, ", "),
+      all > paths.size() ? fmt::format(" and {} more", all - paths.size()) : "");
 }
 
 }  // namespace
@@ -218,29 +230,35 @@ Result<std::string> read_source(const std::vector<SourceRoot>& roots, std::strin
 void read_sources(const std::vector<SourceRoot>& roots, Annotation& annotation) {
   const NeededLines needed = needed_lines(annotation);
   size_t files = 0;
-  size_t without = 0;
   uint64_t bytes = 0;
+  std::vector<std::string_view> without;
+  size_t over_limit = 0;
   for (size_t i = 1; i < annotation.files.size(); ++i) {
     if (needed[i].empty()) {
       continue;
     }
-    const bool may_read = !roots.empty() && ++files <= kMaxFiles && bytes < kMaxAllBytes;
-    const auto text =
-        may_read ? read_source(roots, annotation.files[i].path) : fail(ErrorCode::kNotFound, "not read");
+    if (!roots.empty() && (++files > kMaxFiles || bytes >= kMaxAllBytes)) {
+      ++over_limit;
+      continue;
+    }
+    const auto text = read_source(roots, annotation.files[i].path);
     if (!text) {
-      ++without;
+      without.push_back(annotation.files[i].path);
       continue;
     }
     bytes += text->size();
     take_lines(*text, needed[i], annotation.files[i]);
   }
-  if (without > 0) {
+  if (!without.empty()) {
     annotation.notes.push_back(
-        roots.empty()
-            ? "lines are without source text: no source roots are given (sources.roots of a server, "
-              "--source-root on the command line)"
-            : fmt::format("the lines of {} {} are without source text: no source root has {}", without,
-                          without == 1 ? "file" : "files", without == 1 ? "it" : "them"));
+        roots.empty() ? "lines are without source text: no source roots are given (sources.roots "
+                        "of a server, --source-root on the command line)"
+                      : text_of_missing(without));
+  }
+  if (over_limit > 0) {
+    annotation.notes.push_back(fmt::format(
+        "the lines of {} more files are without source text: at most {} files and {} MiB are read",
+        over_limit, kMaxFiles, kMaxAllBytes >> 20U));
   }
 }
 

@@ -34,7 +34,8 @@ std::optional<std::string> path_below(const SourceRoot& root, std::string_view p
 // nothing outside of the folder; devices and pipes are not opened. kNotFound where no root has it.
 Result<std::string> read_source(const std::vector<SourceRoot>& roots, std::string_view path);
 
-// Sets the text of the lines that the annotated code comes from, of at most 256 files and 64 MiB. A note says which files have none.
+// Sets the text of the lines that the annotated code comes from, of at most 256 files and 64 MiB. Notes say which files have none, and
+// that limits were reached.
 // Does I/O.
 void read_sources(const std::vector<SourceRoot>& roots, Annotation& annotation);
 

@@ -16,6 +16,7 @@
 namespace plimsoll::annotate::source_files_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class SourceFiles : public ::testing::Test {
@@ -115,7 +116,23 @@ TEST_F(SourceFiles, LinesOfAnAnnotationGetTheirText) {
   EXPECT_FALSE(annotation.files[2].has_text);
   EXPECT_FALSE(annotation.files[3].has_text) << "no code comes from it";
   ASSERT_EQ(annotation.notes.size(), 1);
-  EXPECT_THAT(annotation.notes[0], HasSubstr("lines of 1 file are without source text"));
+  EXPECT_THAT(annotation.notes[0], AllOf(HasSubstr("lines of 1 file are without source text"),
+                                         HasSubstr("read as /build/missing.c")));
+}
+
+TEST_F(SourceFiles, FilesBeyondTheLimitAreCounted) {
+  Annotation annotation{.function = "f", .binary = "b", .build_id = "4f"};
+  for (uint32_t file = 1; file <= 258; ++file) {
+    annotation.files.push_back({.path = "/build/a.c"});
+    annotation.chains.push_back({{0, file, 1}});
+  }
+  const auto roots = parse_source_roots({"/build = " + root_});
+  ASSERT_TRUE(roots);
+  read_sources(*roots, annotation);
+  EXPECT_TRUE(annotation.files[256].has_text);
+  EXPECT_FALSE(annotation.files[257].has_text);
+  ASSERT_EQ(annotation.notes.size(), 1);
+  EXPECT_THAT(annotation.notes[0], HasSubstr("the lines of 2 more files are without source text"));
 }
 
 TEST_F(SourceFiles, WithoutRootsTheAnswerSaysSo) {
