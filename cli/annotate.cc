@@ -125,7 +125,7 @@ Result<annotate::AnnotateOrder> order_of_data(const AnnotateOptions& options,
   if (!snapshot) {
     return propagate(snapshot);
   }
-  auto measured = annotate::measure_function(request, **snapshot);
+  auto measured = annotate::measure_function(request, options.parameters, now_ns, **snapshot);
   if (!measured) {
     return propagate(measured);
   }

@@ -111,7 +111,7 @@ class Annotations {
     if (!snapshot) {
       return propagate(snapshot);
     }
-    auto measured = annotate::measure_function(*question, **snapshot);
+    auto measured = annotate::measure_function(*question, request.query, now_ns, **snapshot);
     if (!measured) {
       return propagate(measured);
     }
@@ -133,6 +133,9 @@ class Annotations {
                            check);
     if (!annotation) {
       return propagate(annotation);
+    }
+    if (!http::permits(request.caller.role, http::Right::kOrder)) {
+      withhold_paths(snapshots_.data_dir(), annotation->notes);
     }
     annotate::read_sources(settings_.sources, *annotation);
     const bool is_text = question->form == annotate::AnnotationForm::kText;

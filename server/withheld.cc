@@ -91,6 +91,12 @@ void withhold_paths(const query::View& view, std::string_view data_dir, query::A
   }
 }
 
+void withhold_paths(std::string_view data_dir, std::vector<std::string>& notes) {
+  for (std::string& note : notes) {
+    name_relative(data_dir, note);
+  }
+}
+
 void withhold_paths(std::string_view data_dir, Error& error) {
   name_relative(data_dir, error.message);
   name_relative(data_dir, error.hint);

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "http/caller.h"
@@ -20,7 +21,10 @@ void withhold_reasons(query::Answer& answer);
 // other absolute paths in these two "[path]". Rows of other views are of the fleet, whose paths stay.
 void withhold_paths(const query::View& view, std::string_view data_dir, query::Answer& answer);
 
-// The same in the message and the hint of an error.
+// Of notes: paths below the data directory.
+void withhold_paths(std::string_view data_dir, std::vector<std::string>& notes);
+
+// In the message and the hint of an error.
 void withhold_paths(std::string_view data_dir, Error& error);
 
 // Of an error of a process that parses for a request (fdo::ProfileProcess, annotate::AnnotateProcess): the second line of its hint names

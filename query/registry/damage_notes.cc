@@ -27,19 +27,6 @@ std::string note_of(const store::DamagedPart& part) {
                      times_text(part), part.why, kWhatToDo);
 }
 
-std::vector<std::string> notes_of(const std::vector<store::DamagedPart>& damaged) {
-  std::vector<std::string> notes;
-  for (const store::DamagedPart& part : damaged) {
-    if (notes.size() == kMaxNotes) {
-      notes.push_back(
-          fmt::format("missing from this answer: {} more damaged parts", damaged.size() - kMaxNotes));
-      break;
-    }
-    notes.push_back(note_of(part));
-  }
-  return notes;
-}
-
 }  // namespace
 
 std::vector<store::DamagedPart> damaged_parts(const Snapshot& snapshot, const store::TimeSpans& times) {
@@ -51,6 +38,19 @@ std::vector<store::DamagedPart> damaged_parts(const Snapshot& snapshot, const st
     return !store::touches(times, part.from_ns, part.to_ns, 0);
   });
   return all;
+}
+
+std::vector<std::string> notes_of(const std::vector<store::DamagedPart>& damaged) {
+  std::vector<std::string> notes;
+  for (const store::DamagedPart& part : damaged) {
+    if (notes.size() == kMaxNotes) {
+      notes.push_back(
+          fmt::format("missing from this answer: {} more damaged parts", damaged.size() - kMaxNotes));
+      break;
+    }
+    notes.push_back(note_of(part));
+  }
+  return notes;
 }
 
 Result<Answer> with_damage_noted(Answer answer, const std::vector<store::DamagedPart>& damaged) {

@@ -8,6 +8,10 @@
 #include "proto/profile_codec.h"
 #include "query/annotate/counts/function_builds.h"
 #include "query/fdo/counts/count_binary.h"
+#include "query/registry/damage_notes.h"
+#include "query/registry/label_notes.h"
+#include "query/registry/roll_up_notes.h"
+#include "query/selection/sides.h"
 
 namespace plimsoll::annotate {
 namespace {
@@ -50,6 +54,37 @@ Status set_form(const std::string& text, AnnotationForm& form) {
   }
   form = text == "text" ? AnnotationForm::kText : AnnotationForm::kJson;
   return {};
+}
+
+Result<MeasuredFunction> measure_rows(const AnnotateRequest& request, const query::Snapshot& snapshot) {
+  auto build = choose_build(request.function, request.binary, request.selection, snapshot);
+  if (!build) {
+    return propagate(build);
+  }
+  MeasuredFunction measured{.build_id = std::move(build->build_id), .path = std::move(build->path)};
+  std::vector<std::string> events = request.events;
+  events.resize(std::max<size_t>(events.size(), 1));
+  for (const std::string& event : events) {
+    fdo::CountsRequest of_event{.selection = request.selection, .build_id = measured.build_id};
+    of_event.selection.event = event;
+    auto counts = fdo::count_binary(of_event, snapshot);
+    if (!counts && counts.error().code == ErrorCode::kNotFound && !measured.counts.empty()) {
+      // The event is known, or resolving the selection says so: a binary without cache misses has none to show.
+      const auto resolved = query::resolve(of_event.selection, snapshot);
+      if (!resolved) {
+        return propagate(resolved);
+      }
+      const store::EventEntry& entry = snapshot.dictionaries.events[resolved->event];
+      counts = fdo::BinaryCounts{.build_id = measured.build_id,
+                                 .event = entry.name,
+                                 .unit = std::string(query::unit_name(entry.unit))};
+    }
+    if (!counts) {
+      return propagate(counts);
+    }
+    measured.counts.push_back(std::move(*counts));
+  }
+  return measured;
 }
 
 }  // namespace
@@ -95,35 +130,26 @@ Result<AnnotateRequest> parse_annotate(const query::Parameters& parameters, int6
   return request;
 }
 
-Result<MeasuredFunction> measure_function(const AnnotateRequest& request, const query::Snapshot& snapshot) {
-  auto build = choose_build(request.function, request.binary, request.selection, snapshot);
-  if (!build) {
-    return propagate(build);
-  }
-  MeasuredFunction measured{.build_id = std::move(build->build_id), .path = std::move(build->path)};
-  std::vector<std::string> events = request.events;
-  events.resize(std::max<size_t>(events.size(), 1));
-  for (const std::string& event : events) {
-    fdo::CountsRequest of_event{.selection = request.selection, .build_id = measured.build_id};
-    of_event.selection.event = event;
-    auto counts = fdo::count_binary(of_event, snapshot);
-    if (!counts && counts.error().code == ErrorCode::kNotFound && !measured.counts.empty()) {
-      // The event is known, or resolving the selection says so: a binary without cache misses has none to show.
-      const auto resolved = query::resolve(of_event.selection, snapshot);
-      if (!resolved) {
-        return propagate(resolved);
+Result<MeasuredFunction> measure_function(const AnnotateRequest& request, const query::Parameters& parameters,
+                                          int64_t now_ns, const query::Snapshot& snapshot) {
+  const store::TimeSpans times = query::times_of(parameters, now_ns);
+  while (true) {
+    const size_t known = snapshot.rows->damage().size();
+    auto measured = measure_rows(request, snapshot);
+    const std::vector<store::DamagedPart> damaged = query::damaged_parts(snapshot, times);
+    // What was found damaged meanwhile is part of some of the counts alone.
+    if (snapshot.rows->damage().size() != known) {
+      continue;
+    }
+    if (measured) {
+      std::vector<std::string>& notes = measured->counts.front().notes;
+      for (const auto& added : {query::notes_of(damaged), query::label_notes(parameters, snapshot),
+                                query::roll_up_notes(parameters, times, snapshot)}) {
+        notes.insert(notes.begin(), added.begin(), added.end());
       }
-      const store::EventEntry& entry = snapshot.dictionaries.events[resolved->event];
-      counts = fdo::BinaryCounts{.build_id = measured.build_id,
-                                 .event = entry.name,
-                                 .unit = std::string(query::unit_name(entry.unit))};
     }
-    if (!counts) {
-      return propagate(counts);
-    }
-    measured.counts.push_back(std::move(*counts));
+    return measured;
   }
-  return measured;
 }
 
 }  // namespace plimsoll::annotate

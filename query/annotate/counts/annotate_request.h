@@ -39,7 +39,9 @@ struct MeasuredFunction {
 };
 
 // The errors of choose_build() and fdo::count_binary(). An event without samples in the binary has counts of nothing, unless it is the first.
-// Costs a pass over the rows, and six an event.
-Result<MeasuredFunction> measure_function(const AnnotateRequest& request, const query::Snapshot& snapshot);
+// Of one set of rows throughout, as views are answered: the notes of the first event say which rows are damaged or rolled up.
+// `parameters` are those of the request, read at `now_ns`. Costs a pass over the rows, and six an event.
+Result<MeasuredFunction> measure_function(const AnnotateRequest& request, const query::Parameters& parameters,
+                                          int64_t now_ns, const query::Snapshot& snapshot);
 
 }  // namespace plimsoll::annotate

@@ -169,6 +169,15 @@ TEST_F(AnnotateApi, TellsAdministratorsAloneWhereItLooked) {
   EXPECT_THAT(get({{"function", "parse"}}, http::Role::kAdmin).body, HasSubstr("/srv/search: no such file"));
 }
 
+TEST_F(AnnotateApi, NotesNameTheDataDirectoryToAdministratorsAlone) {
+  annotate::Annotation made = annotation();
+  made.notes = {"missing from this answer: opening " + fleet_.path() + "/blocks/000001: damaged"};
+  says(made);
+  EXPECT_THAT(get({{"function", "parse"}}).body,
+              AllOf(HasSubstr("opening blocks/000001"), Not(HasSubstr(fleet_.path()))));
+  EXPECT_THAT(get({{"function", "parse"}}, http::Role::kAdmin).body, HasSubstr(fleet_.path() + "/blocks"));
+}
+
 TEST_F(AnnotateApi, SurvivesWhateverBecomesOfTheProcess) {
   for (const auto& [script, why] :
        {std::pair("cat > request; kill -SEGV $$", "crashed"),

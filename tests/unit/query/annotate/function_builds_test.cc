@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "query/annotate/counts/annotate_request.h"
 #include "tests/unit/query/fleet_fixture.h"
 
@@ -68,7 +71,7 @@ class FunctionBuilds : public ::testing::Test {
       return propagate(request);
     }
     const auto snapshot = Snapshot::load(fleet_.path());
-    return measure_function(*request, **snapshot);
+    return measure_function(*request, parameters, 0, **snapshot);
   }
 
   Fleet fleet_;
@@ -140,6 +143,32 @@ TEST_F(FunctionBuilds, EachEventHasItsCounts) {
   EXPECT_EQ(counts->counts[1].event, "faults");
   EXPECT_EQ(counts->counts[1].value, 0) << "it has none of those";
   EXPECT_EQ(measured({{"function", "read()"}, {"event", "nonsense"}}).error().field, "event");
+}
+
+TEST(MeasuredFunction, SaysWhichRowsAreMissing) {
+  Fleet fleet({.max_profiles = 1});
+  fleet.add({.seed = 1, .stacks = "main;work 1\n"});
+  wire::RawProfile profile = query::make_profile({.seed = 2, .stacks = "main;work 1\n"});
+  query::add_sample(profile, binary_of(kSearchId, "/srv/search"), wire::ELF, 0x10, 3);
+  fleet.add(profile);
+  const auto before = *Snapshot::load(fleet.path());
+  for (uint32_t id = 1; id < before->dictionaries.locations.size(); ++id) {
+    if (before->dictionaries.locations[id].kind == wire::ELF) {
+      fleet.bind({{id, {{.function = "parse()"}}}});
+    }
+  }
+  const std::string segment =
+      std::filesystem::directory_iterator(fleet.path() + "/blocks/000001/segments")->path().string();
+  std::string bytes = *read_file(segment, 1 << 20);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  std::ofstream(segment, std::ios::binary) << bytes;
+
+  const query::Parameters parameters{{"function", "parse()"}};
+  const auto measured =
+      measure_function(*parse_annotate(parameters, 0), parameters, 0, **Snapshot::load(fleet.path()));
+  ASSERT_TRUE(measured) << measured.error().text();
+  EXPECT_EQ(measured->counts[0].value, 3);
+  EXPECT_THAT(measured->counts[0].notes, ::testing::Contains(HasSubstr("missing from this answer")));
 }
 
 TEST_F(FunctionBuilds, BadParametersAreRefused) {
