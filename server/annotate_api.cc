@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <stop_token>
 #include <utility>
 
 #include "base/deadline.h"
@@ -17,6 +16,7 @@
 #include "query/annotate/counts/annotate_request.h"
 #include "query/fdo/counts/binary_paths.h"
 #include "query/selection/sides.h"
+#include "server/wanted_process.h"
 #include "server/withheld.h"
 #include "symbolizer/worker/table_folder.h"
 
@@ -123,14 +123,17 @@ class Annotations {
     if (!place.taken()) {
       return propagate(place.taken());
     }
-    auto annotation = make({.function = question->function,
-                            .counts = std::move(measured->counts),
-                            .files = {.identity_kind = wire::GNU_BUILD_ID,
-                                      .identity = *identity,
-                                      .paths = fdo::paths_of_build(**snapshot, *identity),
-                                      .roots = settings_.roots},
-                            .kept_table = symbolizer::table_path(snapshots_.data_dir(), *identity)},
-                           check);
+    const annotate::AnnotateOrder order{
+        .function = question->function,
+        .counts = std::move(measured->counts),
+        .files = {.identity_kind = wire::GNU_BUILD_ID,
+                  .identity = *identity,
+                  .paths = fdo::paths_of_build(**snapshot, *identity),
+                  .roots = settings_.roots},
+        .kept_table = symbolizer::table_path(snapshots_.data_dir(), *identity)};
+    auto annotation = make_while_wanted(
+        check, {.limits = settings_.limits, .folder = settings_.folder},
+        [&](const symbolizer::MakeOptions& options) { return process_.make(order, options); });
     if (!annotation) {
       return propagate(annotation);
     }
@@ -143,23 +146,6 @@ class Annotations {
                           .body = is_text ? annotate::to_text(*annotation, question->order)
                                           : annotate::to_json(*annotation, question->order),
                           .headers = {{"X-Content-Type-Options", "nosniff"}}};
-  }
-
-  // The child ends with the request.
-  Result<annotate::Annotation> make(const annotate::AnnotateOrder& order, const StopCheck& check) const {
-    std::stop_source stop;
-    Status stopped;
-    auto made = process_.make(order, {.limits = settings_.limits,
-                                      .folder = settings_.folder,
-                                      .progress =
-                                          [&](uint64_t /*opened_bytes*/) {
-                                            stopped = stopped ? check() : stopped;
-                                            if (!stopped) {
-                                              stop.request_stop();
-                                            }
-                                          },
-                                      .stop = stop.get_token()});
-    return stopped ? std::move(made) : Result<annotate::Annotation>(propagate(stopped));
   }
 
   query::SnapshotCache& snapshots_;

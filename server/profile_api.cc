@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <stop_token>
 #include <utility>
 #include <variant>
 
@@ -24,6 +23,7 @@
 #include "query/selection/parameters.h"
 #include "query/selection/sides.h"
 #include "server/server_sources.h"
+#include "server/wanted_process.h"
 #include "server/withheld.h"
 #include "symbolizer/process/messages.h"
 
@@ -317,24 +317,14 @@ class ProfileMaker {
     return error;
   }
 
-  // The child ends with the request.
   Result<fdo::ReportedProfile> make(const std::vector<fdo::ProfileOrder::Build>& builds,
                                     const ProfileQuestion& question, const StopCheck& check) const {
-    std::stop_source stop;
-    Status stopped;
-    auto made =
-        process_.make({.builds = builds, .format = question.format, .min_quality = question.min_quality},
-                      {.limits = settings_.limits,
-                       .folder = settings_.folder,
-                       .progress =
-                           [&](uint64_t /*opened_bytes*/) {
-                             stopped = stopped ? check() : stopped;
-                             if (!stopped) {
-                               stop.request_stop();
-                             }
-                           },
-                       .stop = stop.get_token()});
-    return stopped ? std::move(made) : Result<fdo::ReportedProfile>(propagate(stopped));
+    return make_while_wanted(
+        check, {.limits = settings_.limits, .folder = settings_.folder},
+        [&](const symbolizer::MakeOptions& options) {
+          return process_.make(
+              {.builds = builds, .format = question.format, .min_quality = question.min_quality}, options);
+        });
   }
 
   ServerSources sources_;
