@@ -111,7 +111,7 @@ Result<std::string> read_below(const SourceRoot& root, const std::string& path) 
   if (!found.valid()) {
     return fail(ErrorCode::kNotFound, "{} has no file {}", root.folder, path);
   }
-  struct stat info {};
+  struct stat info{};
   if (::fstat(found.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return fail(ErrorCode::kInvalid, "{} in {} is no regular file", path, root.folder);
   }
