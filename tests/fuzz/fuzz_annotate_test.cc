@@ -16,6 +16,7 @@
 #include "query/annotate/annotate.h"
 #include "query/annotate/annotation_forms.h"
 #include "query/annotate/process/annotate_process.h"
+#include "symbolizer/search/table_search.h"
 #include "tests/fuzz/damaged_elf.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"
@@ -124,6 +125,36 @@ TEST_P(FuzzAnnotate, EveryFailureHasAReasonAndHarmsNoOther) {
     check(*made);
   }
   EXPECT_GT(annotated, files / 10);
+}
+
+// The symbol table that a data directory keeps: used where it is sound, else made of the binary again.
+TEST_P(FuzzAnnotate, ADamagedKeptTableChangesNothing) {
+  const std::string image = fixture(GetParam());
+  const Sampled sound = sampled(image);
+  std::ofstream(path_, std::ios::binary) << image;
+  const symbolizer::TableQuery files{.identity_kind = wire::GNU_BUILD_ID,
+                                     .identity = from_hex(sound.counts.build_id).value(),
+                                     .paths = {path_},
+                                     .roots = {{folder_.path()}, {}}};
+  const auto table = symbolizer::find_table(files, [](uint64_t /*bytes*/) {});
+  ASSERT_TRUE(table) << table.error().text();
+  const AnnotateProcess process({.argv = {built_file("plimsoll"), "symtab", "annotate"}});
+  const auto shown_with = [&](const std::string& kept) {
+    std::ofstream(folder_ / "kept", std::ios::binary | std::ios::trunc) << kept;
+    const auto made = process.make({.function = sound.function,
+                                    .counts = {sound.counts},
+                                    .files = files,
+                                    .kept_table = folder_ / "kept"},
+                                   {.folder = folder_.path()});
+    return made ? to_json(*made, Order::kSource) : made.error().text();
+  };
+  const std::string expected = shown_with("");
+  EXPECT_NE(expected.find("\"instructions\""), std::string::npos) << expected;
+  EXPECT_EQ(shown_with(table->bytes), expected);
+  std::mt19937_64 random(fuzz::seed(GetParam()[3]) + 2);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(shown_with(fuzz::mutated(table->bytes, random)), expected);
+  }
 }
 
 // In this process, where sanitizers look: code and symbols without DWARF.
