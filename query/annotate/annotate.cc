@@ -70,6 +70,9 @@ class Annotator {
           fail(ErrorCode::kInvalid, "{} has no symbols (stripped): its functions are unknown", input_.name),
           "put its debug file where it is searched for, or give the unstripped file");
     }
+    if (input_.symbols != nullptr) {
+      add_extents_of_table(input_.function, input_.binary, *input_.symbols, input_.counts, extents_);
+    }
     const auto addresses =
         sampled_addresses_of(input_.function, {extents_, input_.symbols, input_.counts, input_.name});
     if (!addresses) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -128,6 +129,37 @@ std::string shown_name(const fdo::FunctionExtent& extent, const symbolizer::Symt
   }
   return frames.empty() || frames.back().function.empty() ? symbolizer::display_name(extent.name)
                                                           : shown_name(frames.back());
+}
+
+void add_extents_of_table(std::string_view function, const elf::ElfFile& binary,
+                          const symbolizer::Symtab& symbols, std::span<const fdo::BinaryCounts> counts,
+                          std::vector<fdo::FunctionExtent>& extents) {
+  std::vector<symbolizer::SymtabFrame> frames;
+  const auto is_uncovered = [&](const fdo::AddressSamples& at) {
+    if (fdo::extent_at(extents, at.address) != nullptr) {
+      return false;
+    }
+    frames.clear();
+    symbols.look_up(at.address, frames);
+    return !frames.empty() && (frames.back().function == function || shown_name(frames.back()) == function);
+  };
+  if (std::ranges::none_of(counts, [&](const fdo::BinaryCounts& of_event) {
+        return std::ranges::any_of(of_event.addresses, is_uncovered);
+      })) {
+    return;
+  }
+  std::vector<fdo::FunctionExtent> added;
+  for (fdo::FunctionExtent& extent : fdo::function_extents(binary, symbols)) {
+    const auto next = std::ranges::upper_bound(extents, extent.from, {}, &fdo::FunctionExtent::from);
+    if (next != extents.end()) {
+      extent.to = std::min(extent.to, next->from);
+    }
+    if (next == extents.begin() || std::prev(next)->to <= extent.from) {
+      added.push_back(std::move(extent));
+    }
+  }
+  extents.insert(extents.end(), std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
+  std::ranges::sort(extents, {}, &fdo::FunctionExtent::from);
 }
 
 Result<std::vector<uint64_t>> sampled_addresses_of(std::string_view function, const FunctionMatch& match) {

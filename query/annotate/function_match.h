@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "elf/elf_file.h"
 #include "query/fdo/code/function_extents.h"
 #include "query/fdo/counts/binary_counts.h"
 #include "symbolizer/symtab/symtab.h"
@@ -18,6 +19,12 @@ namespace plimsoll::annotate {
 std::string shown_name(const symbolizer::SymtabFrame& frame);
 // The name of the function that an extent is a part of. `symbols`: null where there are none.
 std::string shown_name(const fdo::FunctionExtent& extent, const symbolizer::Symtab* symbols);
+
+// Adds those of the symbol table, in the code that no extent covers, where samples there are of `function`: local functions that
+// `strip -x` took from .symtab, or .plt. Costs a pass over the table, in that case alone.
+void add_extents_of_table(std::string_view function, const elf::ElfFile& binary,
+                          const symbolizer::Symtab& symbols, std::span<const fdo::BinaryCounts> counts,
+                          std::vector<fdo::FunctionExtent>& extents);
 
 struct FunctionMatch {
   const std::vector<fdo::FunctionExtent>& extents;  // function_extents()

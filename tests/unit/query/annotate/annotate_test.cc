@@ -18,6 +18,7 @@
 #include "elf/elf_file.h"
 #include "query/annotate/annotation_forms.h"
 #include "symbolizer/search/table_search.h"
+#include "symbolizer/symtab/symtab_writer.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/query/fdo/made_elf.h"
 
@@ -196,6 +197,26 @@ TEST(Annotate, AFunctionWithSamplesInItsColdPartAloneIsFoundByItsLinkedName) {
     EXPECT_EQ(values_of(*annotation), (std::map<uint64_t, double>{{0x1005, 2}}));
     EXPECT_EQ(annotation->functions[0].name, "f()");
   }
+}
+
+// `strip -x` leaves the global symbols.
+TEST(Annotate, AFunctionWithoutASymbolIsFoundByTheSymbolTable) {
+  symbolizer::SymtabWriter writer;
+  const auto unit = writer.unit("", 0);
+  const auto f = writer.scope({.function = writer.function({.name = "f", .unit = unit})});
+  const auto hidden = writer.scope({.function = writer.function({.name = "hidden", .unit = unit})});
+  writer.row({.from = 0x1000, .scope = f});
+  writer.row({.from = 0x1013, .scope = hidden});
+  writer.end(0x1016);
+  const std::string table =
+      std::move(writer).finish({wire::GNU_BUILD_ID, "4f5a"}, symbolizer::SymtabQuality::kSymtab);
+  const auto symbols = symbolizer::Symtab::open(as_bytes(table));
+  ASSERT_TRUE(symbols);
+  const auto annotation = annotated(made_elf(kCode, {{"f", kCodeAddress, 0x13}}),
+                                    {counts_of({{0x1000, 1}, {0x1015, 2}})}, "hidden", &*symbols);
+  ASSERT_TRUE(annotation) << annotation.error().text();
+  EXPECT_THAT(texts_of(annotation->functions[0]), ElementsAre("inc ebx", "ret"));
+  EXPECT_EQ(values_of(*annotation), (std::map<uint64_t, double>{{0x1015, 2}}));
 }
 
 TEST(Annotate, StaticFunctionsOfOneNameAreAllShown) {
