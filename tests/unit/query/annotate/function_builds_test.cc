@@ -147,8 +147,7 @@ TEST_F(FunctionBuilds, EachEventHasItsCounts) {
 
 TEST(MeasuredFunction, SaysWhichRowsAreMissing) {
   Fleet fleet({.max_profiles = 1});
-  fleet.add({.seed = 1, .stacks = "main;work 1\n"});
-  wire::RawProfile profile = query::make_profile({.seed = 2, .stacks = "main;work 1\n"});
+  wire::RawProfile profile = query::make_profile({.seed = 1, .stacks = "main;work 1\n"});
   query::add_sample(profile, binary_of(kSearchId, "/srv/search"), wire::ELF, 0x10, 3);
   fleet.add(profile);
   const auto before = *Snapshot::load(fleet.path());
@@ -157,8 +156,11 @@ TEST(MeasuredFunction, SaysWhichRowsAreMissing) {
       fleet.bind({{id, {{.function = "parse()"}}}});
     }
   }
+  // Blocks of their own.
+  fleet.add({.seed = 2, .stacks = "main;work 1\n"});
+  fleet.add({.seed = 3, .stacks = "main;work 1\n"});
   const std::string segment =
-      std::filesystem::directory_iterator(fleet.path() + "/blocks/000001/segments")->path().string();
+      std::filesystem::directory_iterator(fleet.path() + "/blocks/000002/segments")->path().string();
   std::string bytes = *read_file(segment, 1 << 20);
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   std::ofstream(segment, std::ios::binary) << bytes;
@@ -167,7 +169,7 @@ TEST(MeasuredFunction, SaysWhichRowsAreMissing) {
   const auto measured =
       measure_function(*parse_annotate(parameters, 0), parameters, 0, **Snapshot::load(fleet.path()));
   ASSERT_TRUE(measured) << measured.error().text();
-  EXPECT_EQ(measured->counts[0].value, 3);
+  EXPECT_EQ(measured->counts[0].samples, 3);
   EXPECT_THAT(measured->counts[0].notes, ::testing::Contains(HasSubstr("missing from this answer")));
 }
 
