@@ -64,8 +64,10 @@ std::vector<store::CategoryStatistics> categories_of(std::map<uint64_t, Gathered
   std::vector<std::pair<uint64_t, Gathered>> all(std::make_move_iterator(by_category.begin()),
                                                  std::make_move_iterator(by_category.end()));
   // Of equal ones the order of the hash, which is the same in every run.
-  std::ranges::stable_sort(all, [](const auto& a, const auto& b) {
-    return a.second.latencies_ns.size() > b.second.latencies_ns.size();
+  std::ranges::sort(all, [](const auto& a, const auto& b) {
+    const size_t a_requests = a.second.latencies_ns.size();
+    const size_t b_requests = b.second.latencies_ns.size();
+    return a_requests != b_requests ? a_requests > b_requests : a.first < b.first;
   });
   std::vector<store::CategoryStatistics> categories;
   Gathered rest;

@@ -22,8 +22,8 @@ namespace {
 constexpr uint64_t kMaxRelocatableBytes = uint64_t{1} << 30;
 constexpr uint64_t kMaxLibdwDecompressedBytes = uint64_t{4} << 30;
 
-// As operator new does: the process that parses ends with a status that says so.
-[[noreturn]] void end_out_of_memory() {
+// As operator new does: the process that parses ends with a status that says so. The attribute is a part of Dwarf_OOM's type.
+__attribute__((noreturn)) void end_out_of_memory() {
   if (const std::new_handler handler = std::get_new_handler(); handler != nullptr) {
     handler();
   }
