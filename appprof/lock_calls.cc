@@ -92,29 +92,11 @@ int call_real(RealCall<Call>& real, Arguments... arguments) noexcept {
   return call == nullptr ? ENOSYS : call(arguments...);
 }
 
-timespec timespec_of(int64_t ns) noexcept {
-  constexpr int64_t kNsPerSecond = 1'000'000'000;
-  return {ns / kNsPerSecond, ns % kNsPerSecond};
-}
-
-// Where a wait has a deadline of the application's, or the C library has no such call.
-struct NoWaitUntil {
-  int operator()(const timespec&) const noexcept { return ENOSYS; }
-};
-
-// Another thread has the lock. Apart: saving what this needs would cost each free lock several stores. `wait_until` is the same wait up
-// to a time of CLOCK_MONOTONIC.
-template <typename Wait, typename WaitUntil>
-[[gnu::cold, gnu::noinline]] int timed_wait(const void* lock, Wait wait, WaitUntil wait_until,
-                                            const void* caller) noexcept {
-  LockWait waited = begin_wait();
-  const int64_t until_ns = unwatched_until_ns(waited);
-  int result = until_ns != 0 ? wait_until(timespec_of(until_ns)) : ETIMEDOUT;
-  // EINVAL: a lock with priority inheritance, where the kernel knows no other clock for it than that of the day.
-  if (result == ETIMEDOUT || result == ENOSYS || result == EINVAL) {
-    watch(waited, lock);
-    result = wait();
-  }
+// Another thread has the lock. Apart: saving what this needs would cost each free lock several stores.
+template <typename Wait>
+[[gnu::cold, gnu::noinline]] int timed_wait(const void* lock, Wait wait, const void* caller) noexcept {
+  const LockWait waited = begin_wait(lock);
+  const int result = wait();
   // A wait that timed out was one too; EDEADLK and EINVAL return at once.
   end_wait(waited, result == 0 || result == ETIMEDOUT || result == EOWNERDEAD,
            reinterpret_cast<uintptr_t>(caller));
@@ -135,16 +117,16 @@ template <typename Wait, typename WaitUntil>
 
 // Tries first: what is free is taken without a look at a clock. Any answer but EBUSY is that of the waiting call too (an error
 // of the lock, a dead owner, a count that is full).
-template <typename Try, typename Wait, typename WaitUntil>
+template <typename Try, typename Wait>
 [[gnu::always_inline]] inline int timed(const void* lock, const Try& try_lock, const Wait& wait,
-                                        const WaitUntil& wait_until, const void* caller) noexcept {
+                                        const void* caller) noexcept {
   if (!are_locks_on()) {
     return wait();
   }
   if (const int result = try_lock(); result != EBUSY) [[likely]] {
     return result;
   }
-  return timed_wait(lock, wait, wait_until, caller);
+  return timed_wait(lock, wait, caller);
 }
 
 // Not noexcept: a thread that is cancelled while it waits unwinds through here, and through who called.
@@ -198,7 +180,6 @@ using plimsoll::appprof::g_rwlock_tryrdlock;
 using plimsoll::appprof::g_rwlock_trywrlock;
 using plimsoll::appprof::g_rwlock_unlock;
 using plimsoll::appprof::g_rwlock_wrlock;
-using plimsoll::appprof::NoWaitUntil;
 using plimsoll::appprof::timed;
 using plimsoll::appprof::timed_condition;
 using plimsoll::appprof::unlock_watched;
@@ -208,70 +189,58 @@ using plimsoll::appprof::unlock_watched;
 APPPROF_REPLACES int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   return timed(
       mutex, [=] { return call_real(g_mutex_trylock, mutex); },
-      [=] { return call_real(g_mutex_lock, mutex); },
-      [=](const timespec& until) { return call_real(g_mutex_clocklock, mutex, CLOCK_MONOTONIC, &until); },
-      __builtin_return_address(0));
+      [=] { return call_real(g_mutex_lock, mutex); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* abstime) noexcept {
   return timed(
       mutex, [=] { return call_real(g_mutex_trylock, mutex); },
-      [=] { return call_real(g_mutex_timedlock, mutex, abstime); }, NoWaitUntil{},
-      __builtin_return_address(0));
+      [=] { return call_real(g_mutex_timedlock, mutex, abstime); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clockid,
                                              const timespec* abstime) noexcept {
   return timed(
       mutex, [=] { return call_real(g_mutex_trylock, mutex); },
-      [=] { return call_real(g_mutex_clocklock, mutex, clockid, abstime); }, NoWaitUntil{},
-      __builtin_return_address(0));
+      [=] { return call_real(g_mutex_clocklock, mutex, clockid, abstime); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
   return timed(
       lock, [=] { return call_real(g_rwlock_tryrdlock, lock); },
-      [=] { return call_real(g_rwlock_rdlock, lock); },
-      [=](const timespec& until) { return call_real(g_rwlock_clockrdlock, lock, CLOCK_MONOTONIC, &until); },
-      __builtin_return_address(0));
+      [=] { return call_real(g_rwlock_rdlock, lock); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
   return timed(
       lock, [=] { return call_real(g_rwlock_trywrlock, lock); },
-      [=] { return call_real(g_rwlock_wrlock, lock); },
-      [=](const timespec& until) { return call_real(g_rwlock_clockwrlock, lock, CLOCK_MONOTONIC, &until); },
-      __builtin_return_address(0));
+      [=] { return call_real(g_rwlock_wrlock, lock); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* abstime) noexcept {
   return timed(
       lock, [=] { return call_real(g_rwlock_tryrdlock, lock); },
-      [=] { return call_real(g_rwlock_timedrdlock, lock, abstime); }, NoWaitUntil{},
-      __builtin_return_address(0));
+      [=] { return call_real(g_rwlock_timedrdlock, lock, abstime); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* abstime) noexcept {
   return timed(
       lock, [=] { return call_real(g_rwlock_trywrlock, lock); },
-      [=] { return call_real(g_rwlock_timedwrlock, lock, abstime); }, NoWaitUntil{},
-      __builtin_return_address(0));
+      [=] { return call_real(g_rwlock_timedwrlock, lock, abstime); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clockid,
                                                 const timespec* abstime) noexcept {
   return timed(
       lock, [=] { return call_real(g_rwlock_tryrdlock, lock); },
-      [=] { return call_real(g_rwlock_clockrdlock, lock, clockid, abstime); }, NoWaitUntil{},
-      __builtin_return_address(0));
+      [=] { return call_real(g_rwlock_clockrdlock, lock, clockid, abstime); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clockid,
                                                 const timespec* abstime) noexcept {
   return timed(
       lock, [=] { return call_real(g_rwlock_trywrlock, lock); },
-      [=] { return call_real(g_rwlock_clockwrlock, lock, clockid, abstime); }, NoWaitUntil{},
-      __builtin_return_address(0));
+      [=] { return call_real(g_rwlock_clockwrlock, lock, clockid, abstime); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {

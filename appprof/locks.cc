@@ -25,9 +25,6 @@ constinit SampleLimit g_limit;
 constinit std::atomic<uint64_t> g_lock_period_ns{0};
 constinit std::atomic<int64_t> g_locks_began_ns{0};
 
-// A timer's slack is 50 us, and a thread that is woken needs a processor.
-constexpr int64_t kWokenLateNs = 200'000;
-
 double lock_period() noexcept {
   return static_cast<double>(g_lock_period_ns.load(std::memory_order_relaxed));
 }
@@ -74,10 +71,8 @@ void reset_locks_in_child() noexcept {
   g_locks_began_ns.store(0);
 }
 
-LockWait begin_wait() noexcept {
-  LockWait wait;
-  wait.began_ns = monotonic_ns();
-  wait.place = kNotWatched;
+LockWait begin_wait(const void* lock) noexcept {
+  LockWait wait{monotonic_ns(), kNotWatched, 0};
   ThreadState& state = t_state;
   if (!state.is_inside) {
     const Inside inside;
@@ -85,20 +80,9 @@ LockWait begin_wait() noexcept {
     wait.period_ns = std::ldexp(lock_period(), g_limit.doublings(wait.began_ns));
     // A period of days is as good as none.
     const double left_ns = std::min(state.lock_wait.left(wait.period_ns), 1e15);
-    wait.sample_at_ns = wait.began_ns + static_cast<int64_t>(left_ns);
+    wait.place = watch_lock(lock, wait.began_ns + static_cast<int64_t>(left_ns));
   }
   return wait;
-}
-
-int64_t unwatched_until_ns(const LockWait& wait) noexcept {
-  const int64_t until_ns = wait.sample_at_ns - kWokenLateNs;
-  return until_ns > wait.began_ns ? until_ns : 0;
-}
-
-void watch(LockWait& wait, const void* lock) noexcept {
-  if (!t_state.is_inside) {
-    wait.place = watch_lock(lock, wait.sample_at_ns);
-  }
 }
 
 void end_wait(const LockWait& wait, bool counts, uintptr_t caller) noexcept {

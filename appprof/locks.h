@@ -37,16 +37,10 @@ void reset_locks_in_child() noexcept;
 // A wait of the calling thread for a lock. No lock of ours, no allocation.
 struct LockWait {
   int64_t began_ns = 0;
-  int64_t sample_at_ns = 0;  // when it becomes a sample, if it lasts so long
-  double period_ns = 0;      // that it becomes one by
-  int place = 0;             // of watch_lock()
+  int place = 0;         // of watch_lock()
+  double period_ns = 0;  // that it becomes a sample by
 };
-LockWait begin_wait() noexcept;
-// Until when no other thread needs to know of it; 0: it will be a sample soon. Most waits are over by then. A note that is left at
-// once would cost each release by another thread a cache line.
-int64_t unwatched_until_ns(const LockWait& wait) noexcept;
-// From now on, who releases the lock looks whether the wait has become a sample.
-void watch(LockWait& wait, const void* lock) noexcept;
+LockWait begin_wait(const void* lock) noexcept;
 // It has or had the lock now; `caller` is the return address of the call. `counts` is false where it did not wait after all.
 void end_wait(const LockWait& wait, bool counts, uintptr_t caller) noexcept;
 

@@ -17,7 +17,6 @@
 #include <thread>
 #include <vector>
 
-#include "appprof/holders.h"
 #include "appprof/locks.h"
 #include "appprof/thread_sampler.h"
 #include "appprof/thread_state.h"
@@ -190,18 +189,7 @@ void while_a_thread_waits(pthread_mutex_t& mutex, const Lock& lock, const See& s
   waiter.join();
 }
 
-// Each release would look for the note, and its cache line would go from CPU to CPU.
-TEST(AppprofAccuracy, AWaitLeavesANoteOnlyWhereItIsASampleSoon) {
-  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  ASSERT_EQ(start_locks(uint64_t{3600} * 1'000'000'000), "");
-  while_a_thread_waits(mutex, &pthread_mutex_lock, [] { EXPECT_FALSE(are_locks_watched()); });
-  ASSERT_EQ(start_locks(1), "");
-  while_a_thread_waits(mutex, &pthread_mutex_lock, [] { EXPECT_TRUE(are_locks_watched()); });
-  stop_locks();
-}
-
 TEST(AppprofAccuracy, EachKindOfMutexWaitsAsBefore) {
-  // Some waits end before they are samples, others after.
   for (const uint64_t period_ns : {uint64_t{1}, uint64_t{1'000'000}, uint64_t{3600} * 1'000'000'000}) {
     ASSERT_EQ(start_locks(period_ns), "");
     for (const int protocol : {PTHREAD_PRIO_NONE, PTHREAD_PRIO_INHERIT}) {
