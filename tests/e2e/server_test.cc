@@ -191,7 +191,7 @@ TEST_F(WithDaemon, SendsTheRunningWindowWhenItIsStopped) {
   const auto length_ns = [](const wire::RawProfile& profile) {
     return profile.window().end().monotonic_ns() - profile.window().start().monotonic_ns();
   };
-  EXPECT_GE(length_ns(profiles[0]), 3'000'000'000);
+  EXPECT_LT(length_ns(profiles[1]), length_ns(profiles[0])) << "it was cut short";
   EXPECT_LT(length_ns(profiles[1]), 3'000'000'000);
   expect_profiles_counted_once(data_dir_);
 }
