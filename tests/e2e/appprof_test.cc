@@ -360,7 +360,8 @@ TEST_F(Appprof, APreloadedProgramsLocksAndHeapAreThoseThatItMeasured) {
   const Serving heap_server(
       preloaded({"PLIMSOLL_APPPROF_LISTEN=127.0.0.1:0", "PLIMSOLL_APPPROF_ANNOUNCE=1",
                  "PLIMSOLL_APPPROF_DIR=" + announcements, "PLIMSOLL_APPPROF_LOCK_NS=1000",
-                 "PLIMSOLL_APPPROF_HEAP_BYTES=65536", "PLIMSOLL_APPPROF_LABELS=job=old"},
+                 "PLIMSOLL_APPPROF_HEAP_BYTES=65536", "PLIMSOLL_APPPROF_SAMPLES=4294967295",
+                 "PLIMSOLL_APPPROF_LABELS=job=old"},
                 {program("heap_server")}),
       "");
   ASSERT_TRUE(eventually([&] { return heap_server.process().err().find("port ") != std::string::npos; }))
