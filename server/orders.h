@@ -15,7 +15,7 @@ namespace plimsoll::server {
 // refused. Where it fails on a full disk it has room from the reserve (borrowed), and is tried again.
 http::Route order_route(std::string path, store::DiskReserve& reserve,
                         std::function<http::Response(const http::Request&)> obey);
-// The same of another method or path: `route` says which, and how long the body may be.
+// For another method, or a path that is a prefix: `route` says which, and how long the body may be.
 http::Route order_route(http::Route route, store::DiskReserve& reserve,
                         std::function<http::Response(const http::Request&)> obey);
 

@@ -3,13 +3,56 @@
 #include <algorithm>
 
 #include "query/operations/experiments.h"
+#include "query/placement/measured/measured_pairs.h"
 #include "query/placement/measured/measured_placement.h"
 #include "query/registry/answers.h"
 #include "query/registry/common_parameters.h"
 #include "query/wsmeter/asked/experiment_answers.h"
+#include "query/wsmeter/observations.h"
 
 namespace plimsoll::query {
 namespace {
+
+View observations_view() {
+  return {
+      .name = "observations",
+      .command = "",
+      .taken_by = "wsmeter",
+      .summary = "Show the performance of each instance on each machine, as wsmeter takes it",
+      .parameters = joined(
+          {filter_specs(),
+           {ratio_spec("ipc", "Ratio of two events that measures performance"), limit_spec("1000000")}}),
+      .columns = {{"job", "", "Job", kAlwaysShown},
+                  {"machine", "", "Machine"},
+                  {"rack", "", "Rack", kDetail},
+                  {"platform", "", "Hardware generation"},
+                  {"instance", "", "Instance", kAlwaysShown},
+                  {"performance", "{ratio}", "The ratio"},
+                  {"performance_margin", "{ratio}", "Half the width of its 95 % confidence interval"},
+                  {"margin_kind", "", "What the margin covers, or why there is none"},
+                  {"denominator", "{unit}", "Value of the second event (denominator)"},
+                  {"quota_cpus", "CPUs", "CPU quota in the newest census"}},
+      .answer = ask_profiles_and_fleet<parse_observations, observations>,
+  };
+}
+
+View measured_pairs_view() {
+  return {
+      .name = "measured-pairs",
+      .command = "",
+      .taken_by = "assign",
+      .summary = "Show the cost and the load of each job on each platform, as assign takes them",
+      .parameters = filter_specs(),
+      .columns = {{"job", "", "Job", kAlwaysShown},
+                  {"platform", "", "Hardware generation"},
+                  {"cpi", "cycles/instructions", "Cycles per instruction"},
+                  {"margin", "cycles/instructions", "Half the width of its 95 % confidence interval"},
+                  {"margin_kind", "", "What the margin covers, or why there is none"},
+                  {"load", "count/s", "Instructions per second on all machines of the platform"},
+                  {"machines", "count", "Machines measured"}},
+      .answer = ask_profiles_and_fleet<parse_measured_pairs, measured_pairs>,
+  };
+}
 
 View placement_view() {
   return {
@@ -251,8 +294,9 @@ experiment has begun, only until, feature and owner can change (docs/wsmeter.md)
 }  // namespace
 
 std::vector<View> decision_views() {
-  return {placement_view(),           experiment_plan_view(),   experiment_curve_view(),
-          experiment_progress_view(), experiment_result_view(), experiments_view()};
+  return {observations_view(),      measured_pairs_view(),   placement_view(),
+          experiment_plan_view(),   experiment_curve_view(), experiment_progress_view(),
+          experiment_result_view(), experiments_view()};
 }
 
 }  // namespace plimsoll::query

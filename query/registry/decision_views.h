@@ -7,7 +7,7 @@
 
 namespace plimsoll::query {
 
-// placement, experiment/plan, experiment/curve, experiment/progress, experiment/result, experiments
+// observations, measured-pairs, placement, experiment/plan, experiment/curve, experiment/progress, experiment/result, experiments
 std::vector<View> decision_views();
 
 }  // namespace plimsoll::query

@@ -8,12 +8,10 @@
 #include "query/operations/jobs.h"
 #include "query/operations/status.h"
 #include "query/operations/store_status.h"
-#include "query/placement/measured/measured_pairs.h"
 #include "query/registry/answers.h"
 #include "query/registry/common_parameters.h"
 #include "query/views/compare.h"
 #include "query/views/coverage.h"
-#include "query/wsmeter/observations.h"
 #include "store/draws/draw_outcome.h"
 #include "symbolizer/repository/repository_files.h"
 
@@ -472,54 +470,12 @@ View audit_view() {
   };
 }
 
-View observations_view() {
-  return {
-      .name = "observations",
-      .command = "",
-      .taken_by = "wsmeter",
-      .summary = "Show the performance of each instance on each machine, as wsmeter takes it",
-      .parameters = joined(
-          {filter_specs(),
-           {ratio_spec("ipc", "Ratio of two events that measures performance"), limit_spec("1000000")}}),
-      .columns = {{"job", "", "Job", kAlwaysShown},
-                  {"machine", "", "Machine"},
-                  {"rack", "", "Rack", kDetail},
-                  {"platform", "", "Hardware generation"},
-                  {"instance", "", "Instance", kAlwaysShown},
-                  {"performance", "{ratio}", "The ratio"},
-                  {"performance_margin", "{ratio}", "Half the width of its 95 % confidence interval"},
-                  {"margin_kind", "", "What the margin covers, or why there is none"},
-                  {"denominator", "{unit}", "Value of the second event (denominator)"},
-                  {"quota_cpus", "CPUs", "CPU quota in the newest census"}},
-      .answer = ask_profiles_and_fleet<parse_observations, observations>,
-  };
-}
-
-View measured_pairs_view() {
-  return {
-      .name = "measured-pairs",
-      .command = "",
-      .taken_by = "assign",
-      .summary = "Show the cost and the load of each job on each platform, as assign takes them",
-      .parameters = filter_specs(),
-      .columns = {{"job", "", "Job", kAlwaysShown},
-                  {"platform", "", "Hardware generation"},
-                  {"cpi", "cycles/instructions", "Cycles per instruction"},
-                  {"margin", "cycles/instructions", "Half the width of its 95 % confidence interval"},
-                  {"margin_kind", "", "What the margin covers, or why there is none"},
-                  {"load", "count/s", "Instructions per second on all machines of the platform"},
-                  {"machines", "count", "Machines measured"}},
-      .answer = ask_profiles_and_fleet<parse_measured_pairs, measured_pairs>,
-  };
-}
-
 }  // namespace
 
 std::vector<View> fleet_views() {
-  return {compare_view(),      coverage_view(),         machines_view(), jobs_view(),
-          draws_view(),        collection_view(),       status_view(),   store_view(),
-          binaries_view(),     missing_binaries_view(), measure_view(),  audit_view(),
-          observations_view(), measured_pairs_view()};
+  return {compare_view(),  coverage_view(),         machines_view(), jobs_view(),
+          draws_view(),    collection_view(),       status_view(),   store_view(),
+          binaries_view(), missing_binaries_view(), measure_view(),  audit_view()};
 }
 
 }  // namespace plimsoll::query

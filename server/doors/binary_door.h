@@ -16,7 +16,7 @@ struct BinaryDoorOptions {
   // Whether the disk has room for so many bytes. Asked before each body for what it declares, again with each MiB of it, and with each MiB that
   // it is decompressed to: its failure is the answer. None: there is always room.
   std::function<Status(uint64_t bytes)> check_room = {};
-  // Called once a file is there that has more symbols than there were before. None: nobody waits for it.
+  // Called once a file is there that has more symbols than there were before. None: no caller waits for it.
   std::function<void()> added = {};
 };
 
