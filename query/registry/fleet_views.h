@@ -7,7 +7,7 @@
 
 namespace plimsoll::query {
 
-// compare, coverage, machines, jobs, draws, collection, status, store, collection/measure, audit, observations, measured-pairs
+// compare, coverage, machines, jobs, draws, collection, status, store, binaries, binaries/missing, collection/measure, audit
 std::vector<View> fleet_views();
 
 }  // namespace plimsoll::query
