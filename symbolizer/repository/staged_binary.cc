@@ -26,7 +26,9 @@ StagedBinary::~StagedBinary() {
   if (!path_.empty()) {
     calls_->unlink(path_.c_str());
   }
-  room_->give_back(bytes_);
+  if (room_ != nullptr) {
+    room_->give_back(bytes_);
+  }
 }
 
 Status StagedBinary::write(Bytes piece) {

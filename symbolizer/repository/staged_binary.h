@@ -26,7 +26,7 @@ class StagedBinary {
         fd_(std::move(other.fd_)),
         bytes_(std::exchange(other.bytes_, 0)),
         max_bytes_(other.max_bytes_),
-        room_(other.room_),
+        room_(std::move(other.room_)),
         calls_(other.calls_) {}
   StagedBinary& operator=(StagedBinary&& other) = delete;
   StagedBinary(const StagedBinary&) = delete;
