@@ -90,7 +90,7 @@ std::string chain_text(const std::vector<SymtabFrame>& frames) {
   return text.empty() ? "-" : text;
 }
 
-Result<MadeTable> table_by(ReaderChoice reader, std::string_view name, TableSource source) {
+Result<MappedTable> table_by(ReaderChoice reader, std::string_view name, TableSource source) {
   source.reader = reader;
   auto made = make_table(source);
   if (!made) {
@@ -100,7 +100,7 @@ Result<MadeTable> table_by(ReaderChoice reader, std::string_view name, TableSour
     return fail(ErrorCode::kUnsupported, "{} reads no lines in {}: {}", name, source.files.binary,
                 made->reasons.empty() ? "it has no DWARF" : printable(made->reasons));
   }
-  return made;
+  return *std::move(made->mapped);
 }
 
 // Prints the first addresses that differ, and gives how many are equal.
@@ -138,12 +138,12 @@ Status run_reader_comparison(const ReaderComparisonOptions& options) {
   if (!theirs) {
     return propagate(theirs);
   }
-  const KnownCode code(ours->mapped->table, theirs->mapped->table);
+  const KnownCode code(ours->table, theirs->table);
   const std::string& path = options.source.files.binary;
   if (code.empty()) {
     return fail(ErrorCode::kNotFound, "neither reader finds code in {}", path);
   }
-  const uint64_t equal = count_equal(ours->mapped->table, theirs->mapped->table, code, options);
+  const uint64_t equal = count_equal(ours->table, theirs->table, code, options);
   const double share = static_cast<double>(equal) / static_cast<double>(options.addresses);
   fmt::print("{}: {} of {} addresses have equal chains ({:.3f} %), seed {}\n", path, equal, options.addresses,
              share * 100, options.seed);
