@@ -157,10 +157,11 @@ class BinaryFinder {
     if (!data) {
       return propagate(data);
     }
-    if (!*data) {
+    const std::optional<FileRange>& found = *data;
+    if (!found) {
       return false;
     }
-    const FileRange range = **data;
+    const FileRange range = *found;
     const auto magic =
         read_at(*fd, path, range.offset, std::min<uint64_t>(range.size_bytes, kCompressionMagicBytes));
     if (!magic) {
@@ -213,13 +214,14 @@ class BinaryFinder {
       if (!next) {
         return propagate(next);
       }
-      if (!*next) {
+      const std::optional<TarReader::Member>& found = *next;
+      if (!found) {
         return {};
       }
       if (members == limits_.max_members) {
         return fail(ErrorCode::kTooLarge, "it holds more than the {} files permitted", members);
       }
-      const TarReader::Member& member = **next;
+      const TarReader::Member& member = *found;
       if (member.is_sparse) {
         continue;
       }
@@ -227,8 +229,10 @@ class BinaryFinder {
       auto unpacked = unpack_binary(name, member, reader);
       if (!unpacked) {
         take_(name, propagate(unpacked));
-      } else if (*unpacked) {
-        take_(name, std::move(**unpacked));
+        continue;
+      }
+      if (auto binary = *std::move(unpacked)) {
+        take_(name, *std::move(binary));
       }
     }
   }

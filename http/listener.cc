@@ -309,7 +309,7 @@ std::optional<Response> Listener::Server::begin_sink(Exchange& exchange) {
 
 // Why the body is refused; nothing: the piece was taken.
 std::optional<Response> Listener::Server::sink_piece(Exchange& exchange, std::string_view data) {
-  Request& request = exchange.request;
+  const Request& request = exchange.request;
   if (data.size() > exchange.route->max_body_bytes - exchange.sunk_bytes) {
     return too_large(exchange);
   }

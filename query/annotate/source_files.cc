@@ -211,7 +211,7 @@ std::optional<std::string> path_below(const SourceRoot& root, std::string_view p
   }
   const auto folder = normalized(root.folder);
   auto own = folder ? behind(*folder, *whole) : std::nullopt;
-  return own ? std::move(own) : whole;
+  return own ? own : whole;
 }
 
 Result<std::string> read_source(const std::vector<SourceRoot>& roots, std::string_view path) {
