@@ -154,19 +154,20 @@ Result<Table> findings(const FindingsRequest& request, const std::string& data_d
   }
   Table table;
   table.columns = request.by_category ? columns_by_category() : columns_by_finding();
-  auto store = store::FindingStore::open_if_there(store::spans_path_of(data_dir));
-  if (!store) {
-    return propagate(store);
+  auto opened = store::FindingStore::open_if_there(store::spans_path_of(data_dir));
+  if (!opened) {
+    return propagate(opened);
   }
-  if (!store->has_value()) {
+  std::optional<store::FindingStore> store = *std::move(opened);
+  if (!store) {
     table.notes.emplace_back(
         "no hour of request traces has been diagnosed: a server does so once an hour, unless traces.diagnose "
         "is false");
     return table;
   }
   HourRows rows(request, table);
-  const Status visited = (*store)->visit(request.since_ns, request.until_ns, request.by_category,
-                                         [&rows](const store::DiagnosedHour& hour) { rows.add(hour); });
+  const Status visited = store->visit(request.since_ns, request.until_ns, request.by_category,
+                                      [&rows](const store::DiagnosedHour& hour) { rows.add(hour); });
   if (!visited) {
     return propagate(visited);
   }
