@@ -36,7 +36,10 @@ std::string name_in(const http::Request& request) {
 // The caller, if there is a name to keep.
 std::string owner_of(const http::Caller& caller) {
   std::string owner = printable(caller.name);
-  return owner.size() > store::kMaxExperimentOwnerBytes ? std::string() : owner;
+  if (owner.size() > store::kMaxExperimentOwnerBytes) {
+    owner.clear();
+  }
+  return owner;
 }
 
 bool says_the_same(const store::ExperimentDefinition& a, const store::ExperimentDefinition& b) {

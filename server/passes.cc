@@ -27,7 +27,7 @@ constexpr std::chrono::nanoseconds kRollUpInterval = std::chrono::minutes(5);
 constexpr std::chrono::nanoseconds kBinariesInterval = std::chrono::hours(1);
 
 // Binaries that rows of these days refer to are kept, whatever their age.
-constexpr int64_t kRecentRowsNs = 7 * 24 * kNsPerHour;
+constexpr int64_t kRecentRowsNs = int64_t{7} * 24 * kNsPerHour;
 
 // The wall clock may be set while a time of it is waited for.
 constexpr int64_t kLongestWaitNs = 5 * kNsPerSecond;

@@ -17,7 +17,7 @@ template <typename Make>
 std::invoke_result_t<Make, const symbolizer::MakeOptions&> make_while_wanted(const StopCheck& check,
                                                                              symbolizer::MakeOptions options,
                                                                              const Make& make) {
-  std::stop_source stop;
+  const std::stop_source stop;
   Status wanted;
   options.progress = [&](uint64_t /*opened_bytes*/) {
     wanted = wanted ? check() : wanted;
