@@ -72,13 +72,16 @@ class LibdwReader : public SecondReader {
  private:
   void read_lines(Dwarf_Die entry, CodeBudget& budget, UnitRows& result);
   std::vector<AddressRange> ranges_of(Dwarf_Die entry, CodeBudget& budget);
-  void read_aranges(CodeBudget& budget);
+  using Aranges = std::unordered_map<uint64_t, std::vector<AddressRange>>;
+  // Read once.
+  const Aranges& read_aranges(CodeBudget& budget);
 
   std::unique_ptr<DwarfFile> file_;
   std::vector<Unit> units_;
   std::string damage_;  // until a unit was read, which says it
   // Of .debug_aranges, by the unit's own entry.
-  std::optional<std::unordered_map<uint64_t, std::vector<AddressRange>>> aranges_;
+  Aranges aranges_;
+  bool has_aranges_ = false;
   uint64_t kept_rows_ = 0;  // that libdw has parsed
 };
 
@@ -100,12 +103,11 @@ void LibdwReader::read_lines(Dwarf_Die entry, CodeBudget& budget, UnitRows& resu
   }
 }
 
-void LibdwReader::read_aranges(CodeBudget& budget) {
-  aranges_.emplace();
+const LibdwReader::Aranges& LibdwReader::read_aranges(CodeBudget& budget) {
   Dwarf_Aranges* all = nullptr;
   size_t count = 0;
-  if (::dwarf_getaranges(file_->dwarf(), &all, &count) != 0) {
-    return;
+  if (std::exchange(has_aranges_, true) || ::dwarf_getaranges(file_->dwarf(), &all, &count) != 0) {
+    return aranges_;
   }
   for (size_t i = 0; i < count && budget.range_entries > 0; ++i) {
     Dwarf_Addr from = 0;
@@ -116,9 +118,10 @@ void LibdwReader::read_aranges(CodeBudget& budget) {
     }
     --budget.range_entries;
     if (const auto range = range_of(from, length, *file_)) {
-      (*aranges_)[entry].push_back(*range);
+      aranges_[entry].push_back(*range);
     }
   }
+  return aranges_;
 }
 
 // Where a unit tells but one piece, .debug_aranges may tell others (symbolizer/dwarf/aranges.h).
@@ -128,10 +131,8 @@ std::vector<AddressRange> LibdwReader::ranges_of(Dwarf_Die entry, CodeBudget& bu
   if (ranges.size() != 1 || ::dwarf_hasattr(&entry, DW_AT_ranges) != 0) {
     return ranges;
   }
-  if (!aranges_) {
-    read_aranges(budget);
-  }
-  if (const auto more = aranges_->find(::dwarf_dieoffset(&entry)); more != aranges_->end()) {
+  const Aranges& aranges = read_aranges(budget);
+  if (const auto more = aranges.find(::dwarf_dieoffset(&entry)); more != aranges.end()) {
     ranges.insert(ranges.end(), more->second.begin(), more->second.end());
   }
   return ranges;

@@ -168,8 +168,9 @@ Status BinaryRepository::recover_build(const std::string& build_id) {
   if (!read) {
     log_warning("{}: it is made again", read.error().text());
   }
-  const bool had_record = read && *read;
-  BinaryRecord record = had_record ? std::move(**read) : BinaryRecord{.build_id = build_id};
+  std::optional<BinaryRecord> noted = read ? *std::move(read) : std::nullopt;
+  const bool had_record = noted.has_value();
+  BinaryRecord record = noted ? *std::move(noted) : BinaryRecord{.build_id = build_id};
   bool is_changed = !had_record;
   for (const BinaryKind kind : kKinds) {
     const auto has_changed = recover_file(record, kind);
@@ -208,8 +209,8 @@ Result<bool> BinaryRepository::recover_file(BinaryRecord& record, BinaryKind kin
     return propagate(file);
   }
   std::erase_if(record.files, [kind](const KeptFile& other) { return other.kind == kind; });
-  if (*file) {
-    record.set(std::move(**file));
+  if (auto kept = *std::move(file)) {
+    record.set(*std::move(kept));
   }
   return true;
 }

@@ -20,7 +20,8 @@ std::optional<std::string> damage_of(std::string_view data_dir, const std::strin
     return std::nullopt;
   }
   const auto now = read_record(data_dir, build_id);
-  const KeptFile* const newest = now && *now ? (*now)->file(file.kind) : nullptr;
+  const std::optional<BinaryRecord> record = now ? *now : std::nullopt;
+  const KeptFile* const newest = record ? record->file(file.kind) : nullptr;
   if (now && (newest == nullptr || newest->content_hash != file.content_hash)) {
     return std::nullopt;
   }
