@@ -15,7 +15,7 @@
 namespace plimsoll::cli {
 namespace {
 
-using symbolizer::MadeTable;
+using symbolizer::MappedTable;
 using symbolizer::ReaderChoice;
 using symbolizer::Symtab;
 using symbolizer::SymtabFrame;

@@ -2,7 +2,6 @@
 
 #include <dwarf.h>
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
