@@ -96,11 +96,12 @@ Result<MappedTable> table_by(ReaderChoice reader, std::string_view name, TableSo
   if (!made) {
     return propagate(made, "reading with {}", name);
   }
-  if (!made->mapped || made->quality < SymtabQuality::kLines) {
+  auto mapped = std::move(made->mapped);
+  if (!mapped || made->quality < SymtabQuality::kLines) {
     return fail(ErrorCode::kUnsupported, "{} reads no lines in {}: {}", name, source.files.binary,
                 made->reasons.empty() ? "it has no DWARF" : printable(made->reasons));
   }
-  return *std::move(made->mapped);
+  return *std::move(mapped);
 }
 
 // Prints the first addresses that differ, and gives how many are equal.

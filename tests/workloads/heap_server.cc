@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -21,7 +22,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <semaphore>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -65,13 +65,18 @@ class MeasuredMutex {
       return;
     }
     const auto began = Clock::now();
-    is_waited_for_.release();
+    ++waiters_;
     mutex_.lock();
     record(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count());
   }
   void unlock() { mutex_.unlock(); }
   // Returns once a thread waits in lock().
-  void wait_for_waiter() { is_waited_for_.acquire(); }
+  void wait_for_waiter() {
+    while (waiters_ == 0) {
+      std::this_thread::yield();
+    }
+    --waiters_;
+  }
 
   Waits total() const {
     Waits total;
@@ -110,7 +115,7 @@ class MeasuredMutex {
   }
 
   std::mutex mutex_;
-  std::counting_semaphore<> is_waited_for_{0};
+  std::atomic<int> waiters_{0};
   std::map<std::vector<void*>, Waits> waits_;
 };
 

@@ -5,10 +5,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <mutex>
-#include <semaphore>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,27 +51,27 @@ class HeldPasses {
 
   BackgroundTask::Pass pass() {
     return [this](const std::stop_token& stop) {
-      {
-        const std::lock_guard lock(mutex_);
-        began_s_.push_back(clock_.passed_s());
-        is_stopping_.push_back(stop.stop_requested());
-      }
-      began_.release();
-      ends_.acquire();
-      const std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
+      began_s_.push_back(clock_.passed_s());
+      is_stopping_.push_back(stop.stop_requested());
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return !given_.empty(); });
       Result<NextPass> end = std::move(given_.front());
       given_.pop_front();
       return end;
     };
   }
 
-  void wait_for_start() { began_.acquire(); }
+  // Each call waits for one more.
+  void wait_for_start() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return began_s_.size() > waited_for_; });
+    ++waited_for_;
+  }
   void end(Result<NextPass> end = NextPass()) {
-    {
-      const std::lock_guard lock(mutex_);
-      given_.push_back(std::move(end));
-    }
-    ends_.release();
+    const std::lock_guard lock(mutex_);
+    given_.push_back(std::move(end));
+    changed_.notify_all();
   }
   // When each pass began, in seconds of the clock.
   std::vector<int64_t> began_s() const {
@@ -90,8 +90,9 @@ class HeldPasses {
   std::vector<int64_t> began_s_;
   std::vector<bool> is_stopping_;
   std::deque<Result<NextPass>> given_;
-  std::counting_semaphore<> began_{0};
-  std::counting_semaphore<> ends_{0};
+  size_t waited_for_ = 0;
+  // Not a semaphore: that of libstdc++ 12 can miss its release and sleep for good (gcc.gnu.org/PR104928).
+  std::condition_variable changed_;
 };
 
 inline Result<NextPass> disk_full() {
