@@ -138,7 +138,7 @@ TEST_F(Access, CompilerProfilesAreForARoleOfTheirOwn) {
   EXPECT_EQ(status_of("fdo", "/api/v1/fdo-counts?build_id=abcd"), 403);
 }
 
-TEST_F(Access, AnnotatedCodeIsForThoseWhoMayAskViews) {
+TEST_F(Access, AnnotatedCodeRequiresTheRightToRead) {
   ASSERT_TRUE(server_.becomes_ready());
   const auto status_of = [this](const std::string& role) {
     http::Client client(
@@ -155,7 +155,7 @@ TEST_F(Access, AnnotatedCodeIsForThoseWhoMayAskViews) {
   EXPECT_EQ(status_of(""), 401);
 }
 
-TEST_F(Access, RequestTracesAreForThoseWhoMayReadAll) {
+TEST_F(Access, RequestTracesRequireTheRightToRead) {
   ASSERT_TRUE(server_.becomes_ready());
   const auto status_of = [this](const std::string& role, const std::string& path) {
     http::Client client(

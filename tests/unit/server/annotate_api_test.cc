@@ -215,7 +215,7 @@ TEST_F(AnnotateApi, EndsWithItsClientWhileItWaitsForAPlace) {
   go = UniqueFd();
 }
 
-TEST_F(AnnotateApi, IsForThoseWhoMayAskViews) {
+TEST_F(AnnotateApi, RequiresTheRightToRead) {
   EXPECT_EQ(route().right, http::Right::kRead);
   EXPECT_EQ(route().threads, http::Threads::kLong);
   EXPECT_TRUE(route().is_question);

@@ -262,7 +262,7 @@ bool RepairedClocks::is_repaired() const {
 RepairedClocks repair_clocks(const std::vector<SceneMachine>& machines, const std::vector<ClockPair>& pairs,
                              const BurstConfig& config) {
   RepairedClocks repaired = Repair(machines, pairs, config).run();
-  // Marks only assume who called whom: where they contradict calls, calls count alone. Groups of machines, by their references.
+  // Marks only assume which machine called: where they contradict calls, calls count alone. Groups of machines, by their references.
   std::set<uint32_t> with_calls;
   for (const ClockPair& pair : pairs) {
     const MachineClock& caller = repaired.machines[pair.caller];

@@ -6,9 +6,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 
 #include "base/sort_stably.h"
+#include "tests/unit/traces/bursts/written_burst.h"
 #include "traces/bursts/joined/chrome_json.h"
 #include "traces/bursts/joined/request_times.h"
 #include "traces/bursts/joined/thread_states.h"
@@ -16,44 +16,8 @@
 namespace plimsoll::traces {
 namespace {
 
-// A burst from 100 to 1000 ns, of lines "TIME WHAT ...": "switch FROM STATE TO" (STATE: S blocked, R preempted, Y yields, X ends),
-// "wake WAKER WOKEN", "interrupt THREAD WOKEN", "new PARENT CHILD", "mark THREAD KIND VALUE" (its two calls at that time), "call THREAD".
 Burst burst_of(const std::string& text) {
-  Burst burst;
-  burst.on_ns = 100;
-  burst.off_ns = 1000;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    BurstEvent event;
-    std::string what;
-    if (!(words >> event.time_ns >> what >> event.thread)) {
-      continue;
-    }
-    if (what == "switch") {
-      char state = 0;
-      words >> state >> event.other;
-      event.first = state == 'S' ? 1 : state == 'R' ? 0x100 : state == 'X' ? 0x10 : 0;
-    } else if (what == "mark") {
-      int kind = 0;
-      uint64_t value = 0;
-      words >> kind >> value;
-      event.kind = BurstEventKind::kMarkCall;
-      event.first = kMarkHead;
-      event.second = mark_head(static_cast<MarkKind>(kind), value);
-      burst.events.push_back(event);
-      event.first = kMarkValue;
-      event.second = value;
-    } else if (what == "call") {
-      event.kind = BurstEventKind::kSyscallEnter;
-    } else {
-      words >> event.other;
-      event.kind = what == "new" ? BurstEventKind::kNewThread : BurstEventKind::kWake;
-      event.first = what == "interrupt" ? 1 : 0;
-    }
-    burst.events.push_back(event);
-  }
-  return burst;
+  return written_burst(text, 100, 1000);
 }
 
 // "THREAD STATE BEGIN-END" of each interval by thread, with " for REQUEST" and " woken by THREAD".

@@ -7,51 +7,16 @@
 
 #include <array>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "traces/bursts/marks/mark.h"
+#include "tests/unit/traces/bursts/written_burst.h"
 
 namespace plimsoll::traces::search_test {
 namespace {
 
-// Lines as in joined_test.cc: "TIME switch FROM STATE TO", "TIME wake WAKER WOKEN", "TIME mark THREAD KIND VALUE", "TIME fault THREAD".
 Burst story(const std::string& text) {
-  Burst burst;
-  burst.on_ns = 0;
-  burst.off_ns = 1'000'000;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    BurstEvent event;
-    std::string what;
-    if (!(words >> event.time_ns >> what >> event.thread)) {
-      continue;
-    }
-    if (what == "switch") {
-      char state = 0;
-      words >> state >> event.other;
-      event.first = state == 'S' ? 1 : 0;
-    } else if (what == "mark") {
-      int kind = 0;
-      uint64_t value = 0;
-      words >> kind >> value;
-      event.kind = BurstEventKind::kMarkCall;
-      event.first = kMarkHead;
-      event.second = mark_head(static_cast<MarkKind>(kind), value);
-      burst.events.push_back(event);
-      event.first = kMarkValue;
-      event.second = value;
-    } else if (what == "fault") {
-      event.kind = BurstEventKind::kPageFault;
-    } else {
-      words >> event.other;
-      event.kind = BurstEventKind::kWake;
-    }
-    burst.events.push_back(event);
-  }
-  return burst;
+  return written_burst(text, 0, 1'000'000);
 }
 
 BurstRecording recording_of(Burst burst) {
