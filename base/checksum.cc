@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace plimsoll {
@@ -28,9 +29,26 @@ std::string content_hash(Bytes bytes) {
   return canonical(XXH3_128bits(bytes.data(), bytes.size()));
 }
 
+struct ContentHasher::State {
+  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> xxh{XXH3_createState(), &XXH3_freeState};
+};
+
+ContentHasher::ContentHasher() : state_(std::make_unique<State>()) {
+  XXH3_128bits_reset(state_->xxh.get());
+}
+
+ContentHasher::~ContentHasher() = default;
+
+void ContentHasher::add(Bytes piece) {
+  XXH3_128bits_update(state_->xxh.get(), piece.data(), piece.size());
+}
+
+std::string ContentHasher::hash() const {
+  return canonical(XXH3_128bits_digest(state_->xxh.get()));
+}
+
 Result<std::string> content_hash_of_file(const UniqueFd& fd, const std::string& name, uint64_t max_bytes) {
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
-  XXH3_128bits_reset(state.get());
+  ContentHasher hasher;
   std::vector<char> piece(kPieceBytes);
   uint64_t offset = 0;
   while (true) {
@@ -39,11 +57,11 @@ Result<std::string> content_hash_of_file(const UniqueFd& fd, const std::string& 
       return fail_errno(errno, "reading {}", name);
     }
     if (got == 0) {
-      return canonical(XXH3_128bits_digest(state.get()));
+      return hasher.hash();
     }
     if (got > 0) {
       offset += static_cast<uint64_t>(got);
-      XXH3_128bits_update(state.get(), piece.data(), static_cast<size_t>(got));
+      hasher.add(std::as_bytes(std::span(piece.data(), static_cast<size_t>(got))));
     }
     if (offset > max_bytes) {
       return fail(ErrorCode::kTooLarge, "{} has more than {} bytes", name, max_bytes);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/time.h"
+#include "config/binary_content.h"
 #include "config/scrape_endpoint.h"
 
 namespace plimsoll::config {
@@ -122,15 +123,25 @@ std::vector<Key> scrape_keys(DaemonConfig& config) {
   return {
       {"scrape.endpoints",
        "URLs of heap and lock profiles of applications on this machine, such "
-       "as\n[\"http://127.0.0.1:8080/pprof/heap\", \"http://127.0.0.1:8080/pprof/contention\"]. The format "
+       "as\n[\"http://127.0.0.1:8080/pprof/heap\", \"unix:/run/job.sock:/pprof/contention\"]. The format "
        "is detected from the\ncontent: pprof, or text of heap and contention profiles. Default: none.",
        &config.scrape_endpoints},
+      {"scrape.schedule",
+       "When endpoints are scraped: \"interval\", each in every scrape.interval, or \"assigned\", only while "
+       "the "
+       "server asks for their\nkinds (collect.application_kinds): within the window of a draw, or in every "
+       "scrape.interval where it draws no machines\n(docs/application-profiles.md).",
+       &config.scrape_schedule},
       {"scrape.interval", "Time between two scrapes of an endpoint, on average.",
        DurationNs{&config.scrape_interval_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
       {"scrape.timeout", "Timeout of one scrape.", DurationNs{&config.scrape_timeout_ns},
        Range{kNsPerSecond / 10, 300 * kNsPerSecond}},
       {"scrape.max_bytes", "Maximum size of an application's profile.", SizeBytes{&config.scrape_max_bytes},
        Range{1024, int64_t{64} << 20}},
+      {"scrape.parallel",
+       "Maximum number of profiles that are fetched at the same time, each of another program. Each has "
+       "the timeout and\nthe maximum size above, and memory for as many answers can be in use.",
+       &config.scrape_parallel, Range{1, 64}},
       {"scrape.beyond_loopback",
        "Permits endpoints on other machines. Their profiles are attributed to this machine.",
        &config.scrape_beyond_loopback},
@@ -149,7 +160,85 @@ std::vector<Key> scrape_keys(DaemonConfig& config) {
        "Jobs whose announced profiles are scraped, as identity.rules name them. Default: an empty list, "
        "all jobs.",
        &config.scrape_announced_jobs},
+      {"scrape.listening",
+       "Listening sockets of processes that announce nothing: what answers there on loopback, or at an "
+       "address of the process's\nown network namespace, is scraped. The first rule that a process and its "
+       "port "
+       "meet applies (docs/application-profiles.md).\nOnly in this file, one table per rule:",
+       TableList(&config.scrape_listening)},
   };
+}
+
+std::vector<Key> burst_limits_keys(DaemonConfig& config) {
+  return {
+      {"bursts.permit",
+       "Permits the server to have this machine record bursts within the limits below: which thread ran when "
+       "and who woke it, with\nnames and IDs of all threads (docs/bursts.md). Default: not permitted.",
+       &config.bursts_permit},
+      {"bursts.events",
+       "Events that the server may request besides switches, wake-ups and marks. Of system calls the number "
+       "is recorded, and no\nargument; of disks sectors and sizes; of packets sizes.",
+       &config.bursts_events},
+      {"bursts.max_share_percent", "Maximum share of the time in bursts: 2^-M of a burst-config M,N.",
+       &config.bursts_max_share_percent, Range{0, 50}},
+      {"bursts.max_burst", "Maximum length of a burst: 2^N ms.", DurationNs{&config.bursts_max_burst_ns},
+       Range{kNsPerMs, 20 * kNsPerMinute}},
+      {"bursts.max_duration", "Maximum time for which one assignment records bursts.",
+       DurationNs{&config.bursts_max_duration_ns}, Range{kNsPerSecond, 6 * kNsPerHour}},
+      {"bursts.max_bytes", "Maximum size of the recordings of one assignment, compressed. Then it ends.",
+       SizeBytes{&config.bursts_max_bytes}, Range{int64_t{64} << 10, int64_t{1} << 30}},
+      {"bursts.max_overhead_percent",
+       "Maximum CPU time that recording takes, in percent of the machine's CPU time over an assignment. Then "
+       "it "
+       "ends. CPU time of\nthe daemon is also held within limits.max_cpu_percent: bursts are skipped while "
+       "sampling would pause.",
+       &config.bursts_max_overhead_percent, Range{0, 100}},
+      {"bursts.max_memory",
+       "Maximum memory of a recording while it is made, in addition to limits.max_memory. Events of a burst "
+       "that do not fit are lost,\nand counted.",
+       SizeBytes{&config.bursts_max_memory_bytes}, Range{int64_t{4} << 20, int64_t{1} << 30}},
+      {"bursts.max_spool_bytes", "Disk limit for unsent recordings. The oldest is dropped first.",
+       SizeBytes{&config.bursts_max_spool_bytes}, Range{int64_t{1} << 20, int64_t{1} << 40}},
+  };
+}
+
+std::vector<Key> upload_keys(DaemonConfig& config) {
+  return {
+      {"binaries.upload",
+       "Which binaries may be sent to the server: \"none\", or \"listed\", those of binaries.paths that were "
+       "sampled and that the server lacks\n(docs/binaries.md).",
+       &config.binaries_upload},
+      {"binaries.paths",
+       "Paths of these binaries, as patterns of a shell for the whole path, such as [\"/srv/*/bin/*\"]: *, ? "
+       "and [...] match no \"/\".\nDefault: none.",
+       &config.binaries_paths},
+      {"binaries.content",
+       "What of them may be sent, at most: \"symbols\", \"debug\" (symbols and DWARF), or \"code\" (whole "
+       "files).",
+       &config.binaries_content},
+      {"binaries.ask_interval", "How often the server is asked whether it lacks a binary.",
+       DurationNs{&config.binaries_ask_interval_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
+      {"binaries.max_file_bytes", "Maximum size of a binary that is sent.",
+       SizeBytes{&config.binaries_max_file_bytes}, Range{4096, int64_t{64} << 30}},
+      {"binaries.max_bytes_per_second", "Rate limit of sending binaries, as compressed.",
+       SizeBytes{&config.binaries_max_bytes_per_second}, Range{int64_t{16} << 10, int64_t{1} << 30}},
+  };
+}
+
+Status check_uploads(const DaemonConfig& config) {
+  const bool is_listed = config.binaries_upload == "listed";
+  if (!is_listed && config.binaries_upload != "none") {
+    return with_hint(with_field(fail(ErrorCode::kInvalid, "no such choice: \"{}\"", config.binaries_upload),
+                                "binaries.upload"),
+                     "write \"none\" or \"listed\"");
+  }
+  if (const Status known = check_binary_content(config.binaries_content); !known) {
+    return known;
+  }
+  return is_listed && config.binaries_paths.empty()
+             ? with_field(fail(ErrorCode::kInvalid, "binaries.upload = \"listed\" requires binaries.paths"),
+                          "binaries.paths")
+             : Status();
 }
 
 Status check_scrape_endpoints(const DaemonConfig& config) {
@@ -184,8 +273,8 @@ Status check_scrape_endpoints(const DaemonConfig& config) {
 
 std::vector<Key> DaemonConfig::keys() {
   std::vector<Key> all;
-  for (const auto keys_of_table :
-       {daemon_keys, machine_keys, identity_keys, daemon_limits_keys, count_keys, scrape_keys}) {
+  for (const auto keys_of_table : {daemon_keys, machine_keys, identity_keys, daemon_limits_keys, count_keys,
+                                   scrape_keys, burst_limits_keys, upload_keys}) {
     std::ranges::move(keys_of_table(*this), std::back_inserter(all));
   }
   return all;
@@ -204,12 +293,13 @@ Result<DaemonConfig> load_daemon_config(const LoadInputs& inputs) {
   if (config.state_dir.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "daemon.state_dir is empty"), "daemon.state_dir");
   }
-  for (const std::string& kind : config.scrape_announced_kinds) {
-    if (path_of_announced_kind(kind).empty()) {
-      return with_field(
-          fail(ErrorCode::kInvalid, "\"{}\" is no kind of announced profiles that are scraped", kind),
-          "scrape.announced_kinds");
-    }
+  if (config.scrape_schedule != "interval" && config.scrape_schedule != "assigned") {
+    return with_hint(with_field(fail(ErrorCode::kInvalid, "no such choice: \"{}\"", config.scrape_schedule),
+                                "scrape.schedule"),
+                     "write \"interval\" or \"assigned\"");
+  }
+  if (auto checked = check_application_kinds(config.scrape_announced_kinds); !checked) {
+    return with_field(propagate(checked), "scrape.announced_kinds");
   }
   const auto scrapes = [&](const char* kind) {
     return std::ranges::find(config.scrape_announced_kinds, kind) != config.scrape_announced_kinds.end();
@@ -220,10 +310,16 @@ Result<DaemonConfig> load_daemon_config(const LoadInputs& inputs) {
              "contention and mutex have the same waits, which would count twice: give one of them"),
         "scrape.announced_kinds");
   }
+  for (const ListeningRule& rule : config.scrape_listening) {
+    if (auto checked = check(rule); !checked) {
+      return with_field(propagate(checked), "scrape.listening");
+    }
+  }
   if (auto checked = check_scrape_endpoints(config); !checked) {
     return with_field(propagate(checked), "scrape.endpoints");
   }
-  return config;
+  const Status uploads = check_uploads(config);
+  return uploads ? Result<DaemonConfig>(std::move(config)) : propagate(uploads);
 }
 
 }  // namespace plimsoll::config

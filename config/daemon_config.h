@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "config/identity_rule.h"
+#include "config/listening_rule.h"
 #include "config/settings.h"
 
 namespace plimsoll::config {
@@ -48,13 +49,33 @@ struct DaemonConfig {
   CountSettings count;
 
   std::vector<std::string> scrape_endpoints;  // URLs, as parse_scrape_endpoint() takes them
+  std::string scrape_schedule = "interval";   // or "assigned"
   int64_t scrape_interval_ns = 60'000'000'000;
   int64_t scrape_timeout_ns = 10'000'000'000;
   int64_t scrape_max_bytes = int64_t{64} << 20;
+  int64_t scrape_parallel = 4;
   bool scrape_beyond_loopback = false;
   std::string scrape_announcements;  // a folder; empty: none are looked for
   std::vector<std::string> scrape_announced_kinds = {"heap", "allocs", "contention"};
   std::vector<std::string> scrape_announced_jobs;  // empty: all
+  std::vector<ListeningRule> scrape_listening;
+
+  bool bursts_permit = false;
+  std::vector<std::string> bursts_events = {"system-calls", "page-faults", "disk", "network"};
+  double bursts_max_share_percent = 2;
+  int64_t bursts_max_burst_ns = 5'000'000'000;
+  int64_t bursts_max_duration_ns = 3'600'000'000'000;
+  int64_t bursts_max_bytes = int64_t{32} << 20;
+  double bursts_max_overhead_percent = 0.5;
+  int64_t bursts_max_memory_bytes = int64_t{32} << 20;
+  int64_t bursts_max_spool_bytes = int64_t{32} << 20;
+
+  std::string binaries_upload = "none";     // or "listed"
+  std::vector<std::string> binaries_paths;  // patterns of a shell
+  std::string binaries_content = "debug";   // check_binary_content()
+  int64_t binaries_ask_interval_ns = 600'000'000'000;
+  int64_t binaries_max_file_bytes = int64_t{256} << 20;
+  int64_t binaries_max_bytes_per_second = int64_t{1} << 20;
 
   // The keys point into this object.
   std::vector<Key> keys();

@@ -11,6 +11,8 @@ namespace plimsoll::config {
 namespace {
 
 constexpr std::string_view kScheme = "http://";
+constexpr std::string_view kUnixScheme = "unix:";
+constexpr size_t kMaxSocketPathBytes = 107;  // what fits into sockaddr_un, with a zero byte
 constexpr size_t kMaxUrlBytes = 1024;
 
 bool is_loopback(const std::string& host) {
@@ -30,13 +32,6 @@ bool is_host(std::string_view host, bool is_bracketed) {
   return !host.empty() && std::ranges::all_of(host, [&](unsigned char c) {
     return std::isalnum(c) != 0 || c == '-' || c == '.' || (is_bracketed && c == ':');
   });
-}
-
-std::optional<uint16_t> parse_port(std::string_view text) {
-  uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole && port != 0 ? std::optional(port) : std::nullopt;
 }
 
 // HOST, HOST:PORT, [IPV6] or [IPV6]:PORT
@@ -60,13 +55,37 @@ bool take_authority(std::string_view authority, ScrapeEndpoint& endpoint) {
   return port.has_value();
 }
 
+// "/run/job.sock", "/run/job.sock:" or "/run/job.sock:/debug/pprof/heap"
+bool take_socket(std::string_view text, ScrapeEndpoint& endpoint) {
+  const size_t colon = text.find(":/");
+  const bool has_path = colon != std::string_view::npos;
+  endpoint.path = has_path ? text.substr(colon + 1) : "/";
+  text = text.substr(0, colon);
+  text.remove_suffix(!has_path && text.ends_with(':') ? 1 : 0);
+  endpoint.socket_path = text;
+  endpoint.base_url = fmt::format("{}{}:", kUnixScheme, text);
+  endpoint.port = 0;
+  endpoint.is_loopback = true;
+  return text.size() > 1 && text.starts_with('/') && text.size() <= kMaxSocketPathBytes;
+}
+
 }  // namespace
 
+std::optional<uint16_t> parse_port(std::string_view text) {
+  uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole && port != 0 ? std::optional(port) : std::nullopt;
+}
+
 std::string ScrapeEndpoint::name() const {
-  return base_url.substr(kScheme.size()) + path;
+  return (socket_path.empty() ? base_url.substr(kScheme.size()) : base_url) + path;
 }
 
 std::string ScrapeEndpoint::program() const {
+  if (!socket_path.empty()) {
+    return std::string(kUnixScheme) + socket_path;
+  }
   // Other addresses of 127/8 may be other programs' with the same port.
   in6_addr ipv6{};
   const bool is_ipv6_loopback =
@@ -74,9 +93,18 @@ std::string ScrapeEndpoint::program() const {
   return fmt::format("{}:{}", host == "localhost" || is_ipv6_loopback ? "127.0.0.1" : host, port);
 }
 
-ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint) {
+namespace {
+
+// "heap" of "/debug/pprof/heap?gc=1".
+std::string_view last_part(const ScrapeEndpoint& endpoint) {
   const std::string_view path = std::string_view(endpoint.path).substr(0, endpoint.path.find('?'));
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint) {
+  const std::string_view name = last_part(endpoint);
   if (name == "heap" || name == "heapz" || name == "allocs") {
     return ScrapeKind::kHeap;
   }
@@ -102,20 +130,46 @@ std::string_view path_of_announced_kind(std::string_view kind) {
   return found == kPaths.end() ? std::string_view() : found->second;
 }
 
+std::string_view kind_of_endpoint(const ScrapeEndpoint& endpoint) {
+  std::string_view name = last_part(endpoint);
+  // As gperftools and its successors call them: heapz, growthz, contentionz.
+  if (name.ends_with('z')) {
+    name.remove_suffix(1);
+  }
+  return path_of_announced_kind(name).empty() ? std::string_view() : name;
+}
+
+Status check_application_kinds(std::span<const std::string> kinds) {
+  for (const std::string& kind : kinds) {
+    if (path_of_announced_kind(kind).empty()) {
+      return with_hint(fail(ErrorCode::kInvalid, "no such kind of application profiles: \"{}\"", kind),
+                       "write heap, allocs, growth, contention, mutex, block, profile or wall");
+    }
+  }
+  return {};
+}
+
 Result<ScrapeEndpoint> parse_scrape_endpoint(std::string_view url) {
   const auto wrong = [&] {
     return with_hint(
         fail(ErrorCode::kInvalid, "\"{}\" is not a scrape endpoint", url.substr(0, kMaxUrlBytes)),
-        "write http://HOST:PORT/PATH");
+        "write http://HOST:PORT/PATH or unix:/SOCKET:/PATH");
   };
   const bool is_visible =
       std::ranges::all_of(url, [](unsigned char c) { return c > ' ' && c < 0x7f && c != '#'; });
-  if (!url.starts_with(kScheme) || url.size() > kMaxUrlBytes || !is_visible) {
+  if (url.size() > kMaxUrlBytes || !is_visible) {
+    return wrong();
+  }
+  ScrapeEndpoint endpoint;
+  if (url.starts_with(kUnixScheme)) {
+    return take_socket(url.substr(kUnixScheme.size()), endpoint) ? Result<ScrapeEndpoint>(std::move(endpoint))
+                                                                 : wrong();
+  }
+  if (!url.starts_with(kScheme)) {
     return wrong();
   }
   const std::string_view after_scheme = url.substr(kScheme.size());
   const size_t slash = std::min(after_scheme.find('/'), after_scheme.size());
-  ScrapeEndpoint endpoint;
   if (!take_authority(after_scheme.substr(0, slash), endpoint)) {
     return wrong();
   }

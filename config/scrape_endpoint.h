@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,15 +12,16 @@
 namespace plimsoll::config {
 
 struct ScrapeEndpoint {
-  std::string base_url;  // "http://127.0.0.1:8080"
-  std::string host;      // without the brackets of an IPv6 address
-  uint16_t port = 80;
-  std::string path;  // with its query, from '/' on
-  bool is_loopback = false;
+  std::string base_url;      // what stands before the path: "http://127.0.0.1:8080", "unix:/run/job.sock:"
+  std::string host;          // without the brackets of an IPv6 address; empty: a Unix socket
+  uint16_t port = 80;        // 0: a Unix socket
+  std::string socket_path;   // of a Unix socket, absolute; else empty
+  std::string path;          // with its query, from '/' on
+  bool is_loopback = false;  // or a Unix socket: on this machine
 
-  // "127.0.0.1:8080/pprof/heap"
+  // "127.0.0.1:8080/pprof/heap", "unix:/run/job.sock:/pprof/heap"
   std::string name() const;
-  // "127.0.0.1:8080": the same for all URLs of one program, whether they name localhost or its usual addresses.
+  // "127.0.0.1:8080", "unix:/run/job.sock": the same for all URLs of one program, whether they name localhost or its usual addresses.
   std::string program() const;
 };
 
@@ -34,7 +37,16 @@ ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint);
 // The path, with its query, of a kind of profile that processes announce (docs/appprof.md); empty where it is none that is scraped.
 std::string_view path_of_announced_kind(std::string_view kind);
 
-// "http://HOST[:PORT][/PATH]". kInvalid for other schemes, user names, and whatever else is no such URL.
+// The kind, as announcements and policies call it ("heap", "contention"), by the last part of the path; empty where it is another.
+std::string_view kind_of_endpoint(const ScrapeEndpoint& endpoint);
+
+// kInvalid where one is no kind that path_of_announced_kind() knows.
+Status check_application_kinds(std::span<const std::string> kinds);
+
+// 1 to 65535, in decimal digits alone.
+std::optional<uint16_t> parse_port(std::string_view text);
+
+// "http://HOST[:PORT][/PATH]" or "unix:/SOCKET[:/PATH]". kInvalid for other schemes, user names, and whatever else is no such URL.
 Result<ScrapeEndpoint> parse_scrape_endpoint(std::string_view url);
 
 }  // namespace plimsoll::config

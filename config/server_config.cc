@@ -5,50 +5,36 @@
 #include <iterator>
 #include <limits>
 #include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/printable.h"
 #include "base/time.h"
+#include "config/binary_content.h"
+#include "config/scrape_endpoint.h"
 
 namespace plimsoll::config {
 namespace {
 
-Status check_token(const AccessToken& token) {
-  // What "sha256sum </dev/null" prints, and a script that lost its token.
-  constexpr std::string_view kHashOfNothing =
-      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-  constexpr std::array<std::string_view, 6> kRoles{"read", "admin", "upload", "enrol", "fdo", "binaries"};
-  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  if (token.name.empty()) {
-    return fail(ErrorCode::kInvalid, "access.tokens: name is missing");
+// Keys that no span can have: names of traces are printable, and cut at 256 bytes (traces::kMaxNameBytes).
+Status check_trace_attributes(const std::vector<std::string>& keys) {
+  constexpr size_t kMaxTraceAttributes = 32;
+  constexpr size_t kMaxKeyBytes = 256;
+  if (keys.size() > kMaxTraceAttributes) {
+    return fail(ErrorCode::kInvalid, "{} attributes, where at most {} are kept", keys.size(),
+                kMaxTraceAttributes);
   }
-  if (token.sha256.size() != 64 || !std::ranges::all_of(token.sha256, is_digit)) {
-    return with_hint(fail(ErrorCode::kInvalid,
-                          "the token of {}: sha256 must be 64 hexadecimal digits in lower case", token.name),
-                     "plimsoll token prints them");
-  }
-  if (token.sha256 == kHashOfNothing) {
-    return with_hint(
-        fail(ErrorCode::kInvalid, "the token of {}: sha256 is the hash of an empty text", token.name),
-        "plimsoll token makes a token, and prints its sha256");
-  }
-  if (auto expires = token.expires_ns(); !expires) {
-    return propagate(expires, "the token of {}", token.name);
-  }
-  return std::ranges::find(kRoles, token.role) != kRoles.end()
-             ? Status()
-             : with_hint(
-                   fail(ErrorCode::kInvalid, "the token of {}: no such role: \"{}\"", token.name, token.role),
-                   "roles are read, admin, upload, enrol, fdo and binaries");
-}
-
-Status check_tokens(const std::vector<AccessToken>& tokens) {
-  std::set<std::string> seen;
-  for (const AccessToken& token : tokens) {
-    if (auto checked = check_token(token); !checked) {
-      return checked;
+  for (const std::string& key : keys) {
+    if (key.empty()) {
+      return fail(ErrorCode::kInvalid, "an attribute has an empty key");
     }
-    if (!seen.insert(token.sha256).second) {
-      return fail(ErrorCode::kInvalid, "the token of {} is listed twice", token.name);
+    if (key.size() > kMaxKeyBytes) {
+      return fail(ErrorCode::kInvalid, "the key of an attribute has {} bytes, where at most {} are kept",
+                  key.size(), kMaxKeyBytes);
+    }
+    if (printable(key) != key) {
+      return fail(ErrorCode::kInvalid, "the key of an attribute is not printable: {}", printable(key));
     }
   }
   return {};
@@ -155,6 +141,38 @@ std::vector<Key> collect_keys(ServerConfig& config) {
        &config.collect_branch_rate_hz, Range{0, 10'000}},
       {"collect.window", "Length of a raw profile: how long a drawn machine is profiled.",
        DurationNs{&config.collect_window_ns}, Range{100 * kMillisecondNs, kNsPerHour}},
+      {"collect.application_kinds",
+       "Profiles that applications serve of themselves, which the machines collect too whose daemons have "
+       "scrape.schedule =\n\"assigned\": heap, allocs, growth, contention or mutex, block, profile, wall, "
+       "such as "
+       "[\"heap\", \"contention\"]\n(docs/application-profiles.md). Default: none.",
+       &config.collect_application_kinds},
+  };
+}
+
+std::vector<Key> burst_keys(ServerConfig& config) {
+  return {
+      {"bursts.config",
+       "Burst-config \"M,N\" of the bursts that drawn machines record, on machines whose daemons permit it "
+       "(docs/bursts.md,\n\"plimsoll bursts plan\"). Default: none.",
+       &config.bursts_config},
+      {"bursts.duration",
+       "How long a drawn machine records bursts, from the start of its window. At least a period and a "
+       "burst, "
+       "at most\ndraw.interval and 6h.",
+       DurationNs{&config.bursts_duration_ns}, Range{100 * kMillisecondNs, 6 * kNsPerHour}},
+      {"bursts.events",
+       "Events of bursts, besides switches, wake-ups and marks: \"system-calls\" (their numbers), "
+       "\"page-faults\", \"disk\",\n\"network\". Default: none.",
+       &config.bursts_events},
+      {"bursts.max_bytes",
+       "Maximum size of a machine's recordings of one draw, as they are sent. Default: 0, the limit of each "
+       "daemon.",
+       SizeBytes{&config.bursts_max_bytes}, Range{0, int64_t{1} << 30}},
+      {"bursts.max_overhead_percent",
+       "Maximum CPU time that recording takes, in percent of the machine's CPU time within bursts.duration. "
+       "Recording ends when it\nis used up. Default: 0, the limit of each daemon.",
+       &config.bursts_max_overhead_percent, Range{0, 100}},
   };
 }
 
@@ -313,6 +331,12 @@ std::vector<Key> retention_keys(ServerConfig& config) {
        "Maximum size of all request traces. The oldest are dropped first.\nDefault: 0, 15 % of the file "
        "system.",
        SizeBytes{&config.retention_traces_max_bytes}, Range{0, kLargestStoreBytes}},
+      {"retention.bursts_max_age", "Maximum age of recordings of bursts. Counted from when they came.",
+       DurationNs{&config.retention_bursts_max_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
+      {"retention.bursts_max_bytes",
+       "Maximum size of all recordings of bursts. The oldest are dropped first.\nDefault: 0, 5 % of the file "
+       "system.",
+       SizeBytes{&config.retention_bursts_max_bytes}, Range{0, kLargestStoreBytes}},
       {"retention.min_free_bytes",
        "Minimum of the file system that stays free. Under it the oldest raw profiles, blocks and request "
        "traces are\ndropped, and where nothing is left to drop, uploads and traces get 503, and daemons keep "
@@ -333,6 +357,10 @@ std::vector<Key> traces_keys(ServerConfig& config) {
        "How many traces one that is kept stands for: 20 keeps one in 20, chosen by the trace's ID. 1: all "
        "are kept.",
        &config.traces_sample, Range{1, 1'000'000}},
+      {"traces.attributes",
+       "Attributes of spans and their resources that are kept, by key, at most 32: hardware and kinds of "
+       "request, by which\nplimsoll regressions compares versions. [] keeps none.",
+       &config.traces_attributes},
       {"traces.diagnose",
        "Diagnoses each hour of request traces, ten minutes after its end (plimsoll findings).",
        &config.traces_diagnose},
@@ -357,6 +385,28 @@ std::vector<Key> symbols_keys(ServerConfig& config) {
        "Memory limit of the process that reads a binary's symbols, without mapped files. A binary that needs "
        "more is\nsymbolized from its symbol table only, without files and lines.",
        SizeBytes{&config.symbol_max_memory_bytes}, Range{int64_t{16} << 20, int64_t{64} << 30}},
+      {"symbols.debuginfod",
+       "URLs of debuginfod servers (http://, https://), asked in this order for debug files and binaries "
+       "that "
+       "the server lacks. They learn\nwhich build IDs are sampled. Only these hosts are contacted, redirects "
+       "included. Default: none.",
+       &config.symbol_debuginfod},
+      {"symbols.debuginfod_max_bytes", "Maximum bytes fetched for a build ID, over all servers.",
+       SizeBytes{&config.symbol_debuginfod_max_bytes}, Range{int64_t{1} << 20, int64_t{64} << 30}},
+      {"symbols.debuginfod_max_time", "Maximum time spent on a build ID, over all servers.",
+       DurationNs{&config.symbol_debuginfod_max_time_ns}, Range{kNsPerSecond, kNsPerHour / 2}},
+      {"symbols.debuginfod_retry",
+       "Time after which servers are asked again for a file that they did not have.",
+       DurationNs{&config.symbol_debuginfod_retry_ns}, Range{kNsPerSecond, 8760 * kNsPerHour}},
+      {"symbols.worker_lease",
+       "How long a symbolizer worker (plimsoll server --role symbolizer) has a build unless it renews its "
+       "lease. Then another gets the build.",
+       DurationNs{&config.symbol_worker_lease_ns}, Range{kNsPerSecond, kNsPerHour / 6}},
+      {"symbols.worker_grace",
+       "How long a build waits for a symbolizer worker, while workers ask, before the server makes its "
+       "symbol "
+       "table itself.",
+       DurationNs{&config.symbol_worker_grace_ns}, Range{0, kNsPerHour}},
   };
 }
 
@@ -367,6 +417,12 @@ std::vector<Key> sources_keys(ServerConfig& config) {
        "information are looked up below\nthese folders only. \"/build/dir = /srv/src\": what the compiler "
        "knew as /build/dir is in /srv/src. Default: none.",
        &config.source_roots},
+      {"sources.urls",
+       "Servers that are asked for source files of annotated code that no root has. \"/build/dir = "
+       "https://HOST/raw/{revision}/{path}\":\nwhat the compiler knew as /build/dir. {revision} is the label "
+       "of the binary (plimsoll binaries add --revision). Only these\nhosts are contacted, without "
+       "credentials, and no redirect is followed. Default: none.",
+       &config.source_urls},
   };
 }
 
@@ -380,42 +436,53 @@ std::vector<Key> binaries_keys(ServerConfig& config) {
        SizeBytes{&config.binaries_max_file_bytes}, Range{int64_t{1} << 20, int64_t{64} << 30}},
       {"binaries.max_age", "How long a binary is kept after it was added while no recent row uses it.",
        DurationNs{&config.binaries_max_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
+      {"binaries.from_machines",
+       "Takes binaries from daemons whose configuration permits it (binaries.upload), of builds that lack "
+       "symbols.",
+       &config.binaries_from_machines},
+      {"binaries.content",
+       "What daemons are asked for: \"symbols\", \"debug\" (symbols and DWARF), or \"code\" (whole files, "
+       "which annotated code\nand profiles for compilers need).",
+       &config.binaries_content},
+  };
+}
+
+std::vector<Key> symbolizer_keys(ServerConfig& config) {
+  return {
+      {"symbolizer.server",
+       "Of plimsoll server --role symbolizer, which uses this table and symbols.max_memory_bytes alone: "
+       "address "
+       "of\nthe API of the server that it makes symbol tables for (server.listen there).",
+       &config.symbolizer_server},
+      {"symbolizer.token_file", "File with a token of the role symbolizer. Default: none.",
+       &config.symbolizer_token_file},
+      {"symbolizer.server_ca",
+       "Authorities that sign the server's certificate, a PEM file. Default: those that this machine trusts.",
+       &config.symbolizer_server_ca},
+      {"symbolizer.name",
+       "Name of this worker in the server's lists, different for each. Default: the name of this machine.",
+       &config.symbolizer_name},
+      {"symbolizer.folder",
+       "Folder for files of the server and tables that are made. Its content can be deleted at any time.",
+       &config.symbolizer_folder},
+      {"symbolizer.parallel", "Symbol tables that are made at once. Default: 0, the number of CPUs.",
+       &config.symbolizer_parallel, Range{0, 32}},
+      {"symbolizer.max_bytes",
+       "Maximum size of files in symbolizer.folder, without tables. A build that is larger is left to the "
+       "server.",
+       SizeBytes{&config.symbolizer_max_bytes}, Range{int64_t{1} << 20, int64_t{1} << 50}},
+      {"symbolizer.listen", "Address and port for /healthz, /readyz and /metrics.",
+       &config.symbolizer_listen},
   };
 }
 
 }  // namespace
 
-std::vector<Key> AccessToken::keys() {
-  return {
-      {"name", "Name of the user or program, as the audit log shows it.", &name},
-      {"sha256", "SHA-256 of the token, as plimsoll token prints it.", &sha256},
-      {"role",
-       "Role: \"read\" (queries), \"admin\" (queries, orders and the audit log), \"upload\" (profiles of any "
-       "machine),\n\"enrol\" (new machines may register), \"fdo\" (pull compiler profiles), \"binaries\" "
-       "(add binaries).",
-       &role},
-      {"expires", "Expiry, such as \"2027-12-31\" or \"2027-12-31T18:00:00Z\". Default: never.", &expires},
-  };
-}
-
-Result<int64_t> AccessToken::expires_ns() const {
-  if (expires.empty()) {
-    return std::numeric_limits<int64_t>::max();
-  }
-  const bool is_day = expires.size() == std::string_view("2027-12-31").size();
-  const auto time_ns = parse_time_ns(is_day ? expires + "T00:00:00Z" : expires, 0);
-  return time_ns && *time_ns > 0
-             ? Result<int64_t>(*time_ns)
-             : with_hint(fail(ErrorCode::kInvalid, "expires is \"{}\", which is neither a date nor a time",
-                              expires),
-                         "write \"2027-12-31\" or \"2027-12-31T18:00:00Z\"");
-}
-
 std::vector<Key> ServerConfig::keys() {
   std::vector<Key> all;
-  for (const auto keys_of_table :
-       {server_keys, access_keys, query_keys, collect_keys, draw_keys, inventory_keys, fleet_keys,
-        limits_keys, store_keys, retention_keys, traces_keys, symbols_keys, sources_keys, binaries_keys}) {
+  for (const auto keys_of_table : {server_keys, access_keys, query_keys, collect_keys, draw_keys, burst_keys,
+                                   inventory_keys, fleet_keys, limits_keys, store_keys, retention_keys,
+                                   traces_keys, symbols_keys, sources_keys, binaries_keys, symbolizer_keys}) {
     std::ranges::move(keys_of_table(*this), std::back_inserter(all));
   }
   return all;
@@ -433,6 +500,20 @@ Result<ServerConfig> load_server_config(const LoadInputs& inputs) {
   }
   if (const auto checked = check_tokens(config.access_tokens); !checked) {
     return with_field(propagate(checked), "access.tokens");
+  }
+  if (const auto checked = check_trace_attributes(config.traces_attributes); !checked) {
+    return with_field(propagate(checked), "traces.attributes");
+  }
+  if (const auto checked = check_application_kinds(config.collect_application_kinds); !checked) {
+    return with_field(propagate(checked), "collect.application_kinds");
+  }
+  if (const auto checked = check_binary_content(config.binaries_content); !checked) {
+    return propagate(checked);
+  }
+  if (!config.bursts_config.empty() && config.draw_interval_ns == 0) {
+    return with_field(
+        fail(ErrorCode::kInvalid, "bursts are recorded by draws: bursts.config requires draw.interval"),
+        "bursts.config");
   }
   if (!config.access_machine_ca.empty() && config.certificate.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "access.machine_ca requires server.certificate"),

@@ -6,23 +6,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/access_token.h"
 #include "config/settings.h"
 
 namespace plimsoll::config {
-
-// A token that authenticates a user; only its hash is stored.
-struct AccessToken {
-  std::string name;
-  std::string sha256;  // 64 hexadecimal digits, in lower case
-  std::string role;
-  std::string expires;  // as RFC 3339 has it; empty: never
-
-  // kInvalid where it is no time.
-  Result<int64_t> expires_ns() const;
-
-  // The keys point into this object.
-  std::vector<Key> keys();
-};
 
 struct ServerConfig {
   std::string data_dir;
@@ -45,6 +32,7 @@ struct ServerConfig {
   int64_t collect_branch_rate_hz = 0;  // 0: none
   int64_t collect_stack_bytes = 16 << 10;
   int64_t collect_window_ns = 10'000'000'000;
+  std::vector<std::string> collect_application_kinds;  // empty: none
 
   int64_t draw_interval_ns = 0;  // 0: every machine collects continuously
   double draw_percent = 1;
@@ -62,6 +50,12 @@ struct ServerConfig {
   double draw_stop_percent = 20;
   int64_t draw_stop_min_failures = 5;
   int64_t draw_stop_pause_ns = 3'600'000'000'000;
+
+  std::string bursts_config;  // of draws, "M,N"; empty: none are recorded
+  int64_t bursts_duration_ns = 300'000'000'000;
+  std::vector<std::string> bursts_events;
+  int64_t bursts_max_bytes = 0;            // 0: each daemon's limit
+  double bursts_max_overhead_percent = 0;  // likewise
 
   int64_t query_threads = 0;  // 0: one more than there are processors
   int64_t query_sql_threads = 3;
@@ -82,6 +76,7 @@ struct ServerConfig {
                                            "/srv", "/tmp", "/bin", "/sbin"};
   std::vector<std::string> symbol_debug_roots = {"/usr/lib/debug"};
   std::vector<std::string> source_roots;  // as annotate::parse_source_root() reads them
+  std::vector<std::string> source_urls;   // as server::parse_source_servers() reads them
   int64_t store_max_segment_rows = int64_t{64} << 20;
   int64_t store_max_block_bytes = int64_t{512} << 20;
   int64_t store_max_block_age_ns = int64_t{24} * 3600 * 1'000'000'000;
@@ -95,17 +90,41 @@ struct ServerConfig {
   int64_t retention_symbols_max_bytes = 0;
   int64_t retention_traces_max_age_ns = int64_t{7} * 24 * 3600 * 1'000'000'000;
   int64_t retention_traces_max_bytes = 0;
+  int64_t retention_bursts_max_age_ns = int64_t{7} * 24 * 3600 * 1'000'000'000;
+  int64_t retention_bursts_max_bytes = 0;
   int64_t retention_min_free_bytes = 0;
   int64_t retention_max_upload_age_ns = int64_t{7} * 24 * 3600 * 1'000'000'000;
   int64_t traces_sample = 1;  // one trace of so many is kept
+  std::vector<std::string> traces_attributes = {
+      "host.type",    "host.cpu.model.name",     "host.arch",
+      "cloud.region", "cloud.availability_zone", "deployment.environment.name",
+      "http.route"};
   bool traces_diagnose = true;
   int64_t traces_findings_max_age_ns = int64_t{30} * 24 * 3600 * 1'000'000'000;
   int64_t symbol_retry_ns = 10'000'000'000;
   int64_t symbol_max_memory_bytes = int64_t{1} << 30;
+  std::vector<std::string> symbol_debuginfod;  // as symbolizer::parse_debuginfod_servers() reads them
+  int64_t symbol_debuginfod_max_bytes = int64_t{2} << 30;
+  int64_t symbol_debuginfod_max_time_ns = int64_t{120} * 1'000'000'000;
+  int64_t symbol_debuginfod_retry_ns = int64_t{24} * 3600 * 1'000'000'000;
+  int64_t symbol_worker_lease_ns = int64_t{30} * 1'000'000'000;
+  int64_t symbol_worker_grace_ns = int64_t{5} * 1'000'000'000;
 
   int64_t binaries_max_bytes = int64_t{20} << 30;
   int64_t binaries_max_file_bytes = int64_t{4} << 30;
   int64_t binaries_max_age_ns = 2160LL * 3600 * 1'000'000'000;
+  bool binaries_from_machines = false;
+  std::string binaries_content = "debug";  // check_binary_content()
+
+  // Of `plimsoll server --role symbolizer` alone:
+  std::string symbolizer_server;      // address of the server; empty: this is no worker
+  std::string symbolizer_token_file;  // empty: no token
+  std::string symbolizer_server_ca;   // empty: the machine's trust store
+  std::string symbolizer_name;        // empty: the machine's name
+  std::string symbolizer_folder = "/var/cache/plimsoll-symbolizer";
+  int64_t symbolizer_parallel = 0;  // 0: as many as there are CPUs
+  int64_t symbolizer_max_bytes = int64_t{20} << 30;
+  std::string symbolizer_listen = "127.0.0.1:7072";
 
   // The keys point into this object.
   std::vector<Key> keys();

@@ -108,7 +108,7 @@ Status LoadedImage::read_headers() {
     bias_ = *header_address_ + segments_.front().file_offset - segments_.front().address;
   }
   for (const Elf64_Phdr& segment : notes) {
-    read_notes(segment.p_vaddr, segment.p_filesz);
+    read_notes(segment.p_vaddr, segment.p_offset, segment.p_filesz);
   }
   if (is_program || takes_initial_stack(header.e_entry)) {
     entry_point_ = header.e_entry;
@@ -124,8 +124,10 @@ bool LoadedImage::takes_initial_stack(uint64_t entry_point) const {
   return code && code->find("\x48\x89\xe7") != std::string::npos;
 }
 
-void LoadedImage::read_notes(uint64_t address, uint64_t size_bytes) {
-  const auto notes = read(address, std::min(size_bytes, kMaxNoteBytes));
+// In a file by offset, as ElfFile reads them, so that both find the same build ID.
+void LoadedImage::read_notes(uint64_t address, uint64_t file_offset, uint64_t size_bytes) {
+  const uint64_t read_bytes = std::min(size_bytes, kMaxNoteBytes);
+  const auto notes = header_address_ ? read(address, read_bytes) : read_(file_offset, read_bytes);
   if (!notes) {
     return;
   }

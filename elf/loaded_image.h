@@ -65,7 +65,7 @@ class LoadedImage {
       : read_(std::move(read)), header_address_(header_address) {}
   Status read_headers();
   bool takes_initial_stack(uint64_t entry_point) const;
-  void read_notes(uint64_t address, uint64_t size_bytes);
+  void read_notes(uint64_t address, uint64_t file_offset, uint64_t size_bytes);
   const Segment* segment_of(uint64_t address) const;
   // ELF address; 0: there is none.
   Result<uint64_t> eh_frame_address() const;

@@ -14,6 +14,8 @@ std::string_view name_of(Role role) {
       return "fdo";
     case Role::kBinaries:
       return "binaries";
+    case Role::kSymbolizer:
+      return "symbolizer";
     case Role::kAdmin:
       return "admin";
     case Role::kMachine:
@@ -44,6 +46,8 @@ bool permits(Role role, Right right) {
       return role == Role::kFdo || role == Role::kAdmin;
     case Right::kAddBinary:
       return role == Role::kBinaries || role == Role::kAdmin;
+    case Right::kSymbolize:
+      return role == Role::kSymbolizer;
     case Right::kNone:
       break;
   }

@@ -19,21 +19,23 @@ enum class Right : uint8_t {
   kUpload,       // to hand in profiles
   kPullProfile,  // to pull compiler profiles, for which the server reads binaries
   kAddBinary,    // to hand in binaries and debug files
+  kSymbolize,    // to make symbol tables for the server
 };
 
 enum class Role : uint8_t {
   kUnasked,   // the server runs without authentication
   kStranger,  // unauthenticated
   kRead,
-  kUpload,    // profiles of any machine
-  kEnrol,     // an unknown machine, which may enrol
-  kFdo,       // compiler profiles alone
-  kAdmin,     // all that people may
-  kMachine,   // only what is its own
-  kBinaries,  // to add binaries and debug files, and nothing else
+  kUpload,      // profiles of any machine
+  kEnrol,       // an unknown machine, which may enrol
+  kFdo,         // compiler profiles alone
+  kAdmin,       // all that people may
+  kMachine,     // only what is its own
+  kBinaries,    // to add binaries and debug files, and nothing else
+  kSymbolizer,  // to make symbol tables of what it leases, and nothing else
 };
 
-// "read", "upload", "enrol", "fdo", "binaries", "admin", "machine"; "unauthenticated" for the first two.
+// "read", "upload", "enrol", "fdo", "binaries", "symbolizer", "admin", "machine"; "unauthenticated" for the first two.
 std::string_view name_of(Role role);
 
 bool permits(Role role, Right right);

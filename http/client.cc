@@ -1,16 +1,21 @@
 #include "http/client.h"
 
 #include <curl/curl.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdlib>
+#include <optional>
 #include <vector>
 
 #include "base/log.h"
+#include "base/stop_scope.h"
 
 namespace plimsoll::http {
 namespace {
@@ -24,9 +29,72 @@ constexpr size_t kAskBeforeBytes = 64UL << 10;
 struct Reception {
   Response response;
   size_t header_bytes = 0;
-  size_t max_bytes = 0;
+  size_t max_bytes = 0;  // of the body in memory
+  size_t max_sink_bytes = 0;
   bool too_large = false;
+  CURL* handle = nullptr;
+  BodySink* sink = nullptr;  // of a 200
+  size_t sink_bytes = 0;
+  std::optional<Error> sink_error = {};
 };
+
+struct Transmission {
+  BodySource* source = nullptr;
+  std::optional<Error> error = {};
+};
+
+size_t read_body(char* room, size_t /*one*/, size_t size, void* source) noexcept {
+  auto& transmission = *static_cast<Transmission*>(source);
+  try {
+    const auto given = transmission.source->give({room, size});
+    if (given) {
+      return *given;
+    }
+    transmission.error = given.error();
+  } catch (...) {
+    transmission.error = Error{ErrorCode::kExhausted, "reading what must be sent: no memory", {}, {}};
+  }
+  return CURL_READFUNC_ABORT;
+}
+
+struct Opening {
+  const std::function<Result<UniqueFd>()>* open = nullptr;
+  UniqueFd connection = {};
+  curl_socket_t stand_in = CURL_SOCKET_BAD;  // owned by libcurl
+  std::optional<Error> error = {};
+};
+
+// libcurl 7.88 connects what it gets, even where it is told that it is connected. So it gets a socket of datagrams, whose connect() sends
+// nothing, and which take_connection() replaces before the request is sent.
+curl_socket_t open_socket(void* target, curlsocktype /*purpose*/, curl_sockaddr* address) noexcept {
+  auto& opening = *static_cast<Opening*>(target);
+  try {
+    auto connection = (*opening.open)();
+    if (connection) {
+      opening.connection = *std::move(connection);
+      opening.stand_in = ::socket(address->family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+      return opening.stand_in;
+    }
+    opening.error = connection.error();
+  } catch (...) {
+    opening.error = Error{ErrorCode::kExhausted, "opening a connection: no memory", {}, {}};
+  }
+  return CURL_SOCKET_BAD;
+}
+
+int take_connection(void* target, char* /*remote_host*/, char* /*local_host*/, int /*remote_port*/,
+                    int /*local_port*/) noexcept {
+  auto& opening = *static_cast<Opening*>(target);
+  if (!opening.connection.valid()) {
+    return CURL_PREREQFUNC_OK;  // a connection of an earlier request
+  }
+  const int fd = opening.connection.get();
+  const int flags = ::fcntl(fd, F_GETFL);
+  const bool is_taken = flags >= 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
+                        ::dup3(fd, opening.stand_in, O_CLOEXEC) == opening.stand_in;
+  opening.connection = UniqueFd();
+  return is_taken ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+}
 
 struct ListDeleter {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
@@ -38,8 +106,35 @@ void prepare_curl() {
   static_cast<void>(prepared);
 }
 
+bool is_for_sink(const Reception& reception) {
+  long status = 0;
+  curl_easy_getinfo(reception.handle, CURLINFO_RESPONSE_CODE, &status);
+  return reception.sink != nullptr && status == 200;
+}
+
+size_t give_to_sink(Reception& reception, Bytes piece) {
+  if (piece.size() > reception.max_sink_bytes - reception.sink_bytes) {
+    reception.too_large = true;
+    return 0;
+  }
+  reception.sink_bytes += piece.size();
+  const Status taken = reception.sink->take(piece);
+  if (!taken) {
+    reception.sink_error = taken.error();
+  }
+  return taken ? piece.size() : 0;
+}
+
 size_t receive_body(char* data, size_t /*one*/, size_t size, void* target) noexcept {
   auto& reception = *static_cast<Reception*>(target);
+  if (is_for_sink(reception)) {
+    try {
+      return give_to_sink(reception, as_bytes(std::string_view(data, size)));
+    } catch (...) {
+      reception.too_large = true;
+      return 0;
+    }
+  }
   std::string& body = reception.response.body;
   if (size > reception.max_bytes - body.size()) {
     reception.too_large = true;
@@ -176,20 +271,41 @@ void set_method(CURL* handle, const std::string& method, std::string_view body) 
   curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, method.c_str());
 }
 
-// As a progress meter, which curl asks at least once a second.
-int is_cancelled(void* cancel_fd, curl_off_t /*to_receive*/, curl_off_t /*received*/, curl_off_t /*to_send*/,
-                 curl_off_t /*sent*/) noexcept {
-  pollfd polled{*static_cast<const int*>(cancel_fd), POLLIN, 0};
-  return ::poll(&polled, 1, 0) == 1 ? 1 : 0;
+// In chunks.
+void set_source(CURL* handle, Transmission& transmission, int64_t max_bytes_per_second) {
+  curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
+  curl_easy_setopt(handle, CURLOPT_READFUNCTION, &read_body);
+  curl_easy_setopt(handle, CURLOPT_READDATA, &transmission);
+  curl_easy_setopt(handle, CURLOPT_MAX_SEND_SPEED_LARGE, static_cast<curl_off_t>(max_bytes_per_second));
 }
 
-// Lets options.cancel_fd end the request; the options must live as long as it.
+// As a progress meter, which curl asks at least once a second.
+int is_cancelled(void* client_options, curl_off_t /*to_receive*/, curl_off_t /*received*/,
+                 curl_off_t /*to_send*/, curl_off_t /*sent*/) noexcept {
+  const auto& options = *static_cast<const ClientOptions*>(client_options);
+  pollfd polled{options.cancel_fd, POLLIN, 0};
+  if (options.cancel_fd >= 0 && ::poll(&polled, 1, 0) == 1) {
+    return 1;
+  }
+  return options.ends_with_stop_scope && !check_stop() ? 1 : 0;
+}
+
+// Lets options.cancel_fd and the stop scope end the request; the options must live as long as it.
 void set_cancelling(CURL* handle, ClientOptions& options) {
-  if (options.cancel_fd >= 0) {
+  if (options.cancel_fd >= 0 || options.ends_with_stop_scope) {
     curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, &is_cancelled);
-    curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &options.cancel_fd);
+    curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &options);
     curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
   }
+}
+
+void set_opening(CURL* handle, Opening& opening) {
+  curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, &open_socket);
+  curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, &opening);
+  curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, &take_connection);
+  curl_easy_setopt(handle, CURLOPT_PREREQDATA, &opening);
+  // The connection is to no proxy, whatever the environment says.
+  curl_easy_setopt(handle, CURLOPT_PROXY, "");
 }
 
 void set_limits(CURL* handle, const ClientOptions& options) {
@@ -237,11 +353,20 @@ std::string hint_for(CURLcode code, const ClientOptions& options) {
 
 Error transport_error(CURLcode code, const std::string& url, const char* text, const Reception& reception,
                       const ClientOptions& options) {
+  if (reception.sink_error) {
+    return *reception.sink_error;
+  }
   if (reception.too_large) {
     return Error{ErrorCode::kTooLarge,
-                 fmt::format("requesting {}: the response is larger than {} bytes", url, reception.max_bytes),
+                 fmt::format("requesting {}: the response is larger than {} bytes", url,
+                             is_for_sink(reception) ? reception.max_sink_bytes : reception.max_bytes),
                  {},
                  "ask for less"};
+  }
+  const Status stopped =
+      options.ends_with_stop_scope && code == CURLE_ABORTED_BY_CALLBACK ? check_stop() : Status();
+  if (!stopped) {
+    return stopped.error();
   }
   const bool wrong_url = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
   return Error{wrong_url ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
@@ -281,9 +406,28 @@ Client::Client(ClientOptions options) : options_(std::move(options)) {
 
 Result<Response> Client::send(std::string_view method, std::string_view path_and_query, std::string_view body,
                               std::string_view content_type, const Fields& further_headers) {
-  const std::string url = options_.base_url + std::string(path_and_query);
+  return exchange({method, path_and_query, body, content_type}, further_headers, nullptr);
+}
+
+Result<Response> Client::receive(std::string_view path_and_query, BodySink& sink,
+                                 const Fields& further_headers) {
+  return exchange({.method = "GET", .path_and_query = path_and_query}, further_headers, &sink);
+}
+
+Result<Response> Client::send_stream(std::string_view path_and_query, BodySource& source,
+                                     const StreamOptions& how) {
+  return exchange({.method = "PUT",
+                   .path_and_query = path_and_query,
+                   .content_type = how.content_type,
+                   .source = &source,
+                   .max_bytes_per_second = how.max_bytes_per_second},
+                  how.further_headers, nullptr);
+}
+
+Result<Response> Client::exchange(const Sent& sent, const Fields& further_headers, BodySink* sink) {
+  const std::string url = options_.base_url + std::string(sent.path_and_query);
   const std::string& token = options_.credentials.token;
-  if (!is_sendable(method, path_and_query, content_type, token, further_headers)) {
+  if (!is_sendable(sent.method, sent.path_and_query, sent.content_type, token, further_headers)) {
     return fail(ErrorCode::kInvalid, "requesting {}: method, path, content type or token cannot be sent",
                 url);
   }
@@ -291,28 +435,49 @@ Result<Response> Client::send(std::string_view method, std::string_view path_and
     return with_hint(fail(ErrorCode::kInvalid, "requesting {}: certificates require https://", url),
                      "write https://, or HOST:PORT alone");
   }
-  const HeaderList headers = headers_of(content_type, body.size(), token, further_headers);
+  const HeaderList headers = headers_of(
+      sent.content_type, sent.source == nullptr ? sent.body.size() : SIZE_MAX, token, further_headers);
   if (!handle_ || !headers) {
     return fail(ErrorCode::kUnavailable, "requesting {}: no memory for a connection", url);
   }
   CURL* const handle = handle_.get();
-  const std::string method_text(method);
+  const std::string method_text(sent.method);
   std::array<char, CURL_ERROR_SIZE> error_text{};
   Reception reception;
-  reception.max_bytes = options_.max_response_bytes;
+  reception.max_sink_bytes = options_.max_response_bytes;
+  // Beside a sink that limit is one of files, far too large for memory.
+  reception.max_bytes = sink == nullptr ? options_.max_response_bytes
+                                        : std::min(options_.max_response_bytes, kMaxBytesBesideSink);
+  reception.handle = handle;
+  reception.sink = sink;
 
   curl_easy_reset(handle);  // keeps the connection
   curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
-  set_method(handle, method_text, body);
+  Transmission transmission{.source = sent.source};
+  if (sent.source == nullptr) {
+    set_method(handle, method_text, sent.body);
+  } else {
+    set_source(handle, transmission, sent.max_bytes_per_second);
+  }
   set_limits(handle, options_);
+  curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, options_.reuses_connections ? 0L : 1L);
+  curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, options_.reuses_connections ? 0L : 1L);
   set_credentials(handle, options_.credentials);
   set_cancelling(handle, options_);
+  Opening opening{.open = &options_.open_connection};
+  if (options_.open_connection) {
+    set_opening(handle, opening);
+  }
   set_reception(handle, reception, error_text.data());
   const CURLcode code = curl_easy_perform(handle);
+  const std::optional<Error> own_error =
+      code != CURLE_OK && opening.error ? opening.error : transmission.error;
   Result<Response> result =
-      code == CURLE_OK ? Result<Response>(finished_response(handle, reception))
-                       : std::unexpected(transport_error(code, url, error_text.data(), reception, options_));
+      own_error ? std::unexpected(*own_error)
+      : code == CURLE_OK
+          ? Result<Response>(finished_response(handle, reception))
+          : std::unexpected(transport_error(code, url, error_text.data(), reception, options_));
   curl_easy_reset(handle);  // drops the pointers to what lives here
   return result;
 }

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "http/message.h"
 
 namespace plimsoll::http {
@@ -29,7 +31,26 @@ struct ClientOptions {
   int64_t timeout_ms = 60000;  // of a whole request
   size_t max_response_bytes = 64UL << 20;
   int cancel_fd = -1;  // readable: give up the request under way, within about a second
+  // False: each request has a connection of its own. libcurl sends a request again where a connection that it reuses turns out to be dead, though
+  // the server may have taken the first one: not for what must not be done twice.
+  bool reuses_connections = true;
+  // A request ends within about a second of check_stop() (base/stop_scope.h) failing for the calling thread, with that error.
+  bool ends_with_stop_scope = false;
+  // Opens each connection in place of libcurl: a stream socket that is connected, to a Unix socket say. The URL is then only what the
+  // request says (its host is numeric, and there is a route to it), and no proxy is used. Called in the thread of the request; an error
+  // ends the request, and is returned. Give reuses_connections = false with it where what a connection leads to is checked when it is
+  // opened.
+  std::function<Result<UniqueFd>()> open_connection = {};
   Credentials credentials = {};
+};
+
+// Of a body that does not go to the sink of Client::receive(): the words of a refusal.
+inline constexpr size_t kMaxBytesBesideSink = 64UL << 10;
+
+struct StreamOptions {
+  std::string_view content_type = "application/octet-stream";
+  Fields further_headers = {};
+  int64_t max_bytes_per_second = 0;  // on average; 0: no limit
 };
 
 // For one thread at a time; movable. Follows no redirect. Uses the proxies of the environment, but never for
@@ -44,7 +65,26 @@ class Client {
   Result<Response> send(std::string_view method, std::string_view path_and_query, std::string_view body = {},
                         std::string_view content_type = {}, const Fields& further_headers = {});
 
+  // As send() of a GET, for an answer that is too large for memory: the body of a 200 goes to `sink` while it arrives, and is not in the
+  // response; another body has at most kMaxBytesBesideSink, or the answer is kTooLarge. An error of the sink ends the request, and is returned.
+  Result<Response> receive(std::string_view path_and_query, BodySink& sink,
+                           const Fields& further_headers = {});
+
+  // As send() of a PUT, with a body that is too large for memory, whose size need not be known. The server is asked before anything is sent, and
+  // a refusal may come at any time. An error of the source ends the request, and is returned.
+  Result<Response> send_stream(std::string_view path_and_query, BodySource& source, const StreamOptions& how);
+
  private:
+  struct Sent {
+    std::string_view method;
+    std::string_view path_and_query;
+    std::string_view body = {};
+    std::string_view content_type = {};
+    BodySource* source = nullptr;  // in place of `body`
+    int64_t max_bytes_per_second = 0;
+  };
+  Result<Response> exchange(const Sent& sent, const Fields& further_headers, BodySink* sink);
+
   struct HandleDeleter {
     void operator()(void* handle) const;
   };

@@ -111,14 +111,14 @@ bool is_simple_type(std::string_view content_type) {
          is_same_ignoring_case(type, "multipart/form-data");
 }
 
-std::optional<Response> check_site(const Request& request) {
+std::optional<Response> check_site(const Request& request, const HeadRules& rules) {
   if (request.method == "GET" || request.method == "HEAD") {
     return std::nullopt;
   }
   if (is_of_another_site(request)) {
     return denied("the request is from a web page of another origin", "use the command line");
   }
-  if (is_simple_type(request.header("Content-Type"))) {
+  if (!rules.allow_simple_types && is_simple_type(request.header("Content-Type"))) {
     return error_response(
         with_hint(
             fail(ErrorCode::kUnsupported, "content type {} is not accepted", request.header("Content-Type")),
@@ -138,7 +138,7 @@ std::optional<Response> refusal_of_head(const Request& request, std::string_view
   }
   auto refused = check_length(request);
   refused = refused ? std::move(refused) : check_host(request, version, rules);
-  return refused ? std::move(refused) : check_site(request);
+  return refused ? std::move(refused) : check_site(request, rules);
 }
 
 }  // namespace plimsoll::http

@@ -14,6 +14,8 @@ struct HeadRules {
   // Names that a client may have called this server by, besides addresses and localhost; absent: any. Without authentication, a
   // page on the Internet must not reach a server on loopback under a name of its own (DNS rebinding), and read its answers.
   std::optional<std::vector<std::string>> hosts = {};
+  // Takes bodies of the types that any page may send, too: for what stands in for another program's server, and changes nothing.
+  bool allow_simple_types = false;
 };
 
 // Why the request is refused, after which the connection is to be closed; nothing: it is not. Two readers of one head must agree where its

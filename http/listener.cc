@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "http/address.h"
+#include "http/body_intake.h"
 #include "http/byte_budget.h"
 #include "http/connection.h"
 #include "http/exchange.h"
@@ -30,18 +31,11 @@ constexpr std::string_view kStopping = "the server is stopping";
 // As GnuTLS writes them: what older versions allow has been broken.
 constexpr const char* kTlsVersions = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
-// A client whose body was refused while it was sending may go on this far before it is cut off.
-constexpr size_t kMaxDiscardedBytes = 16UL << 20;
-
 // Where a client is to come again soon, reading on costs less than a new connection, and it surely hears for how long to wait.
 constexpr uint64_t kReadOnBytes = 1UL << 20;
 
 // Those that are shorter are not counted: connections bound them.
 constexpr size_t kShortAnswerBytes = 4UL << 10;
-
-Response busy() {
-  return unavailable("the server is at its limit of buffered request bodies");
-}
 
 Response unread_answers() {
   return unavailable("the server is at its limit of unread responses");
@@ -99,18 +93,13 @@ struct Listener::Server {
   Server(ListenerOptions given, RouteTable table)
       : options(std::move(given)),
         routes(std::move(table)),
-        budget(options.max_buffered_bytes),
+        bodies(options.max_buffered_bytes),
         unread(options.max_unread_bytes),
         watch(watch_limits(options)),
         pools(options.pools, routes) {}
 
   MHD_Result begin(MHD_Connection* connection, const char* version, Exchange& exchange);
   std::optional<Refusal> refusal_of(Exchange& exchange);
-  MHD_Result take_body(Exchange& exchange, std::string_view data);
-  static std::optional<Response> begin_sink(Exchange& exchange);
-  static std::optional<Response> sink_piece(Exchange& exchange, std::string_view data);
-  bool reserve_body(Exchange& exchange, size_t bytes);
-  void drop_body(Exchange& exchange);
   MHD_Result finish(MHD_Connection* connection, Exchange& exchange);
   MHD_Result answer(MHD_Connection* connection, Exchange& exchange, Response response, bool closes);
   void charge(Exchange& exchange, Response& response);
@@ -143,7 +132,7 @@ struct Listener::Server {
   std::string address;
   uint16_t port = 0;
   MHD_Daemon* daemon = nullptr;
-  ByteBudget budget;
+  BodyIntake bodies;
   ByteBudget unread;  // of answers
   ConnectionWatch watch;
   std::once_flag stopped;
@@ -203,7 +192,7 @@ MHD_Result Listener::Server::begin(MHD_Connection* connection, const char* versi
     exchange.refusal = refusal_of(exchange);
     // A client that asks before it sends (Expect: 100-continue) hears an error in place of being cut off in the middle.
     if (!exchange.refusal && match.route->begin_body && exchange.has_body) {
-      if (auto refused = begin_sink(exchange)) {
+      if (auto refused = BodyIntake::begin_sink(exchange)) {
         exchange.refusal = {*std::move(refused), !is_worth_reading(exchange)};
       }
     }
@@ -230,11 +219,8 @@ std::optional<Refusal> Listener::Server::refusal_of(Exchange& exchange) {
       return Refusal{*std::move(refused), !is_worth_reading(exchange)};
     }
   }
-  if (declared_bytes > exchange.route->max_body_bytes) {
-    return Refusal{too_large(exchange), true};
-  }
-  if (!exchange.route->begin_body && !budget.has_room(declared_bytes)) {
-    return Refusal{busy(), true};
+  if (auto refused = bodies.refusal_of_declared(exchange)) {
+    return Refusal{*std::move(refused), true};
   }
   if (exchange.route->is_question && gives_up_questions) {
     return Refusal{unavailable(kStopping), true};
@@ -274,82 +260,6 @@ void Listener::Server::charge(Exchange& exchange, Response& response) {
   exchange.unread_bytes = response.body.size();
 }
 
-// Charged as it arrives, not as it is declared: a client that only announces bodies holds nothing.
-bool Listener::Server::reserve_body(Exchange& exchange, size_t bytes) {
-  std::string& body = exchange.request.body;
-  const size_t needed = body.size() + bytes;
-  if (needed <= exchange.charged_bytes) {
-    return true;
-  }
-  const size_t largest = exchange.declared_bytes.value_or(exchange.route->max_body_bytes);
-  const size_t wanted = std::max(needed, std::min(2 * needed, largest));
-  if (!budget.take(wanted - exchange.charged_bytes)) {
-    return false;
-  }
-  exchange.charged_bytes = wanted;
-  body.reserve(wanted);
-  return true;
-}
-
-void Listener::Server::drop_body(Exchange& exchange) {
-  exchange.request.body = std::string();
-  exchange.request.sink.reset();
-  budget.give_back(std::exchange(exchange.charged_bytes, 0));
-}
-
-// Why the body is refused.
-std::optional<Response> Listener::Server::begin_sink(Exchange& exchange) {
-  auto sink = exchange.route->begin_body(exchange.request);
-  if (!sink) {
-    return error_response(sink.error());
-  }
-  exchange.request.sink = *std::move(sink);
-  return std::nullopt;
-}
-
-// Why the body is refused; nothing: the piece was taken.
-std::optional<Response> Listener::Server::sink_piece(Exchange& exchange, std::string_view data) {
-  const Request& request = exchange.request;
-  if (data.size() > exchange.route->max_body_bytes - exchange.sunk_bytes) {
-    return too_large(exchange);
-  }
-  if (monotonic_now_ns() - exchange.begun_ns >= exchange.route->max_body_ns) {
-    return error_response(fail(ErrorCode::kUnavailable, "the body took longer than {} s: {} bytes have come",
-                               exchange.route->max_body_ns / kNsPerSecond, exchange.sunk_bytes)
-                              .error());
-  }
-  if (!request.sink) {
-    if (auto refused = begin_sink(exchange)) {
-      return refused;
-    }
-  }
-  exchange.sunk_bytes += data.size();
-  const Status taken = request.sink->take(as_bytes(data));
-  return taken ? std::nullopt : std::optional(error_response(taken.error()));
-}
-
-MHD_Result Listener::Server::take_body(Exchange& exchange, std::string_view data) {
-  if (!exchange.refusal) {
-    if (exchange.route->begin_body) {
-      auto refused = sink_piece(exchange, data);
-      if (!refused) {
-        return MHD_YES;
-      }
-      exchange.refusal = {*std::move(refused), true};
-    } else if (data.size() > exchange.route->max_body_bytes - exchange.request.body.size()) {
-      exchange.refusal = {too_large(exchange), true};
-    } else if (!reserve_body(exchange, data.size())) {
-      exchange.refusal = {busy(), true};
-    } else {
-      exchange.request.body += data;
-      return MHD_YES;
-    }
-    drop_body(exchange);
-  }
-  exchange.discarded_bytes += data.size();
-  return exchange.discarded_bytes <= kMaxDiscardedBytes ? MHD_YES : MHD_NO;
-}
-
 bool Listener::Server::enter_handler(Exchange& exchange) {
   const std::lock_guard lock(mutex);
   if (stopping) {
@@ -384,7 +294,7 @@ MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchan
   }
   const InHandler leaves(*this);
   Response response = answer_of(*exchange.route, exchange.request);
-  drop_body(exchange);
+  bodies.drop(exchange);
   return answer(connection, exchange, std::move(response), /*closes=*/false);
 }
 
@@ -398,7 +308,7 @@ void Listener::Server::hand_over(MHD_Connection* connection, Exchange& exchange)
               .is_abandoned = exchange.route->is_question ? exchange.request.is_abandoned : nullptr});
   } catch (const std::bad_alloc&) {
     exchange.response = no_memory(exchange.request);
-    drop_body(exchange);
+    bodies.drop(exchange);
     RequestPools::leave_place(exchange);
     hand_back(connection);
   }
@@ -409,7 +319,7 @@ void Listener::Server::handle(MHD_Connection* connection, Exchange& exchange, Wo
   if (exchange.route->is_question && exchange.request.is_abandoned && exchange.request.is_abandoned()) {
     pool.note_cancelled();
   }
-  drop_body(exchange);
+  bodies.drop(exchange);
   RequestPools::leave_place(exchange);
   RequestPools::put_behind_others(response, pool);
   exchange.response = std::move(response);
@@ -423,7 +333,7 @@ void Listener::Server::hand_back(MHD_Connection* connection) noexcept {
 
 void Listener::Server::complete(Exchange& exchange) {
   unread.give_back(std::exchange(exchange.unread_bytes, 0));
-  drop_body(exchange);
+  bodies.drop(exchange);
   RequestPools::leave_place(exchange);
   if (exchange.counted) {
     const std::lock_guard lock(mutex);
@@ -455,7 +365,7 @@ MHD_Result Listener::Server::on_request(void* server, MHD_Connection* connection
       if (const auto handle = watched(connection)) {
         self.watch.received(*handle, *data_size);
       }
-      return self.take_body(exchange, {data, std::exchange(*data_size, 0)});
+      return self.bodies.take(exchange, {data, std::exchange(*data_size, 0)}) ? MHD_YES : MHD_NO;
     }
     return self.finish(connection, exchange);
   } catch (const std::exception& exception) {
@@ -527,7 +437,7 @@ std::string Listener::address() const {
 }
 
 size_t Listener::buffered_bytes() const {
-  return server_->budget.used_bytes();
+  return server_->bodies.buffered_bytes();
 }
 
 size_t Listener::unread_bytes() const {
@@ -562,7 +472,8 @@ void Listener::stop() {
 Result<std::unique_ptr<Listener>> Listener::start(ListenerOptions options, std::vector<Route> routes) {
   const PoolOptions& pools = options.pools;
   if (options.threads == 0 || pools.control_threads == 0 || pools.long_threads == 0 ||
-      pools.background_threads == 0 || options.max_connections < options.threads) {
+      pools.background_threads == 0 || pools.storage_threads == 0 ||
+      options.max_connections < options.threads) {
     return fail(ErrorCode::kInvalid, "listening on {}: {} threads cannot serve {} connections",
                 options.address, options.threads, options.max_connections);
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,18 @@ class BodySink {
   // Called by the thread that serves the connection, and others: for what takes no longer than a write into the page cache. After an error,
   // which is the answer, nothing more comes.
   virtual Status take(Bytes piece) = 0;
+};
+
+// Gives the body of one request while it is sent (Client::send_stream).
+class BodySource {
+ public:
+  BodySource() = default;
+  BodySource(const BodySource&) = delete;
+  BodySource& operator=(const BodySource&) = delete;
+  virtual ~BodySource() = default;
+
+  // How many bytes it has put into `room`; 0: that was all. An error ends the request.
+  virtual Result<size_t> give(std::span<char> room) = 0;
 };
 
 struct Request {

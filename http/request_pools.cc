@@ -31,7 +31,8 @@ RequestPools::RequestPools(const PoolOptions& options, const RouteTable& routes)
       control_(options_of(options, routes, Threads::kControl, options.control_threads, 0)),
       long_(options_of(options, routes, Threads::kLong, options.long_threads, kLongNice)),
       background_(
-          options_of(options, routes, Threads::kBackground, options.background_threads, kBackgroundNice)) {
+          options_of(options, routes, Threads::kBackground, options.background_threads, kBackgroundNice)),
+      storage_(options_of(options, routes, Threads::kStorage, options.storage_threads, kBackgroundNice)) {
   if (routes.has_any_for(Threads::kControl)) {
     used_.push_back({"control", &control_});
   }
@@ -40,6 +41,9 @@ RequestPools::RequestPools(const PoolOptions& options, const RouteTable& routes)
   }
   if (routes.has_any_for(Threads::kBackground)) {
     used_.push_back({"background", &background_});
+  }
+  if (routes.has_any_for(Threads::kStorage)) {
+    used_.push_back({"storage", &storage_});
   }
 }
 
@@ -53,6 +57,8 @@ WorkPool* RequestPools::of(const Route& route) {
       return &long_;
     case Threads::kBackground:
       return &background_;
+    case Threads::kStorage:
+      return &storage_;
   }
   return nullptr;
 }

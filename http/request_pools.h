@@ -16,6 +16,7 @@ struct PoolOptions {
   unsigned control_threads = 2;
   unsigned long_threads = 2;
   unsigned background_threads = 2;
+  unsigned storage_threads = 8;
   // So many requests of each kind may be received, wait or be handled at once. While at least half of these places are taken, a 200 has
   // a Retry-After such that no more clients come back than will be served by then: a client that has more to send comes again in turn.
   size_t max_requests = 512;
@@ -26,7 +27,7 @@ struct PoolOptions {
 };
 
 struct PoolCounts {
-  std::string_view name;  // "control", "long" or "background"
+  std::string_view name;  // "control", "long", "background" or "storage"
   WorkCounts counts;
 };
 
@@ -62,6 +63,7 @@ class RequestPools {
   WorkPool control_;
   WorkPool long_;
   WorkPool background_;
+  WorkPool storage_;
   std::vector<Named> used_;  // that there are routes for
 };
 

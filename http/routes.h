@@ -21,6 +21,7 @@ enum class Threads {
   kControl,  // for orders, and what operators look at meanwhile
   kLong,  // for what may take seconds; orders, and what the server does by itself, have more of the processors
   kBackground,  // for what may take all the time there is; the other kinds go before it
+  kStorage,  // for what mostly waits for a disk, so that several waits become one; gives way as kBackground does
 };
 
 struct Route {

@@ -52,6 +52,19 @@ Status check_machine(const Machine& machine) {
   return check_texts(machine, [] { return "machine"; });
 }
 
+Status check_bursts(const BurstRequest& bursts) {
+  constexpr int kMaxBurstEvents = 100;
+  if (bursts.events_size() > kMaxBurstEvents) {
+    return invalid("assignment.bursts.events", "{} of them", bursts.events_size());
+  }
+  for (const std::string& event : bursts.events()) {
+    if (!is_text(event)) {
+      return check_text(event, "assignment.bursts.events");
+    }
+  }
+  return {};
+}
+
 Status check_assignment(const Assignment& assignment) {
   const Draw& draw = assignment.draw();
   const double probability = draw.inclusion_probability();
@@ -66,7 +79,17 @@ Status check_assignment(const Assignment& assignment) {
   if (assignment.turn_ns() < 0) {
     return invalid("assignment.turn_ns", "{} is negative", assignment.turn_ns());
   }
+  constexpr int kMaxApplicationKinds = 100;
+  if (assignment.application_kinds_size() > kMaxApplicationKinds) {
+    return invalid("assignment.application_kinds", "{} of them", assignment.application_kinds_size());
+  }
+  for (const std::string& kind : assignment.application_kinds()) {
+    if (!is_text(kind)) {
+      return check_text(kind, "assignment.application_kinds");
+    }
+  }
   return first_failure({check_texts(assignment, [] { return "assignment"; }),
+                        check_bursts(assignment.bursts()),
                         check_all_texts(assignment.events(), "assignment.events"),
                         check_texts(draw, [] { return "assignment.draw"; })});
 }

@@ -133,7 +133,7 @@ int row_id(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
   return SQLITE_OK;
 }
 
-// Without xCreate, the table is there by its name, and cannot be made anew.
+// Without xCreate, the table is there by its name, and cannot be made again.
 constexpr sqlite3_module kModule = [] {
   sqlite3_module module{};
   module.xConnect = connect;
