@@ -8,6 +8,7 @@
 #include "formats/legacy_count.h"
 #include "formats/legacy_cpu.h"
 #include "formats/legacy_heap.h"
+#include "formats/legacy_java.h"
 #include "formats/pprof_reader.h"
 #include "formats/symbolized.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr const char* kKnownFormats =
     "supported are raw profiles, perf.data, pprof, CPU profiles of gperftools, and heap (gperftools, Go, "
-    "jemalloc), growth, contention and goroutine profiles as text, with or without symbols";
+    "jemalloc, Java), growth, contention and goroutine profiles as text, with or without symbols";
 
 // pprof's first bytes are numbers below 32, but for a tab or a line break.
 bool is_text(std::string_view content) {
@@ -56,6 +57,10 @@ Result<ApplicationProfile> read_profile(Bytes content, const Limits& limits) {
   }
   if (looks_like_legacy_heap(as_text(content))) {
     return read_legacy_heap(as_text(content), limits);
+  }
+  // Before contention of C++, whose first line it shares.
+  if (looks_like_legacy_java(as_text(content))) {
+    return read_legacy_java(as_text(content), limits);
   }
   if (looks_like_legacy_contention(as_text(content))) {
     return read_legacy_contention(as_text(content), limits);

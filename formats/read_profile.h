@@ -7,8 +7,8 @@
 
 namespace plimsoll::formats {
 
-// pprof; gperftools' CPU profiles; text of heaps (gperftools, old Go, jemalloc), growth, contention and counts
-// (goroutines); files of one of these behind its symbols; each compressed (formats/decompress.h) or not. kCorrupt, with the known formats as a
+// pprof; gperftools' CPU profiles; text of heaps (gperftools, old Go, jemalloc, Java), growth, contention (Java's too)
+// and counts (goroutines); files of one of these behind its symbols; each compressed (formats/decompress.h) or not. kCorrupt, with the known formats as a
 // hint, where it is none of them.
 Result<ApplicationProfile> read_profile(Bytes content, const Limits& limits = {});
 

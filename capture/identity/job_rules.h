@@ -30,7 +30,7 @@ class JobRules {
   // Names of the variables that may be read of a process, sorted.
   const std::vector<std::string>& variables() const { return variables_; }
 
-  // What the first rule whose patterns all match makes of workload_of(), with labels. Matches the patterns anew each time:
+  // What the first rule whose patterns all match makes of workload_of(), with labels. Matches the patterns again each time:
   // WorkloadNamer keeps what comes out.
   Workload apply(const ProcessFacts& facts) const;
 

@@ -196,8 +196,22 @@ Status ProcFs::check_namespace() const {
       "true, --pid=host)");
 }
 
-Result<std::string> ProcFs::tcp_sockets(bool ipv6) const {
-  return read_file(root_ + (ipv6 ? "/net/tcp6" : "/net/tcp"), kMaxMapsBytes);
+Result<std::string> ProcFs::network_file(std::string_view name, std::optional<uint32_t> pid) const {
+  const std::string file = fmt::format("net/{}", name);
+  return read_file(pid ? entry(*pid, file) : fmt::format("{}/{}", root_, file), kMaxMapsBytes);
+}
+
+std::string ProcFs::other_network(uint32_t pid) const {
+  std::error_code error;
+  const auto own = std::filesystem::read_symlink(root_ + "/self/ns/net", error);
+  const auto others = error ? own : std::filesystem::read_symlink(entry(pid, "ns/net"), error);
+  return error || own == others ? std::string() : others.string();
+}
+
+bool ProcFs::shares_root(uint32_t pid) const {
+  std::error_code error;
+  const bool is_same = std::filesystem::equivalent(root_ + "/self/root", entry(pid, "root"), error);
+  return error || is_same;
 }
 
 std::vector<uint64_t> ProcFs::socket_inodes(uint32_t pid) const {

@@ -112,8 +112,12 @@ class ProcFs : public ProcessSource {
   // When the process started, since boot; 0 where it is gone.
   int64_t started_ns(uint32_t pid) const;
 
-  // The text of /proc/net/tcp or tcp6: this program's network namespace.
-  Result<std::string> tcp_sockets(bool ipv6) const;
+  // The text of a file of /proc/net ("tcp", "tcp6", "unix"): of the network namespace of this program, or of that process's.
+  Result<std::string> network_file(std::string_view name, std::optional<uint32_t> pid = {}) const;
+  // The process's network namespace where it is another than this program's, as "net:[4026532008]"; empty also where that cannot be read.
+  std::string other_network(uint32_t pid) const;
+  // Whether its root is the folder that is this program's, so that absolute paths mean the same; also where that cannot be read.
+  bool shares_root(uint32_t pid) const;
   // Inodes of the sockets that the process has open; none where it is gone or out of reach.
   std::vector<uint64_t> socket_inodes(uint32_t pid) const;
 

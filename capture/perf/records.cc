@@ -71,6 +71,7 @@ SampleRecord decode_sample(ByteReader& reader, uint16_t record_bytes, const Bran
   sample.ip = head.ip;
   sample.pid = head.pid;
   sample.tid = head.tid;
+  sample.cpu = head.cpu;
   if (branch_events != nullptr && branch_events->contains(head.event_id)) {
     sample.is_bare = true;
     decode_branches(reader, sample);

@@ -81,6 +81,7 @@ struct SampleRecord {
   bool is_leaf_only = false;       // recorded without call chains: `callchain` has just where the thread was
   uint64_t cgroup = 0;             // that the thread was in: ID in the hierarchy of perf events; 0: not told
   std::vector<BranchRecord> branches = {};  // of kBranchSampleType: all that were taken, the newest first
+  uint32_t cpu = 0;                         // that the thread was on
 };
 
 // A new executable mapping.

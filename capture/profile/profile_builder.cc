@@ -167,6 +167,15 @@ void ProfileBuilder::add_weighted_sample(uint32_t event, uint32_t thread, uint32
   add_hit(event, thread, stack, hits);
 }
 
+void ProfileBuilder::add_weighted_samples(uint32_t event, uint32_t thread, uint32_t stack,
+                                          WeightedSamples samples) {
+  weights_.resize(std::max<size_t>(weights_.size(), event + 1));
+  weights_[event].differs = true;
+  stack = stack_with_room(event, thread, stack);
+  squares_[{event, thread, stack}] += samples.squares;
+  add_hit(event, thread, stack, samples.hits);
+}
+
 void ProfileBuilder::add_count(uint32_t event, uint32_t thread, uint64_t count) {
   hits_[{event, thread, 0}] += count;
   ++counts_[event];

@@ -56,6 +56,14 @@ class ProfileBuilder {
   // A sample that stands for so many hits: where samples of an event differ in that, the profile has an event of their squares besides
   // (proto/squares.h).
   void add_weighted_sample(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits);
+  // Samples of one row that stand for so many hits together; `squares`: the sum of the squares of what each stands for.
+  struct WeightedSamples {
+    uint64_t hits = 0;
+    double squares = 0;
+  };
+  void add_weighted_samples(uint32_t event, uint32_t thread, uint32_t stack, WeightedSamples samples);
+  // How many samples the hits of such an event are made of.
+  void add_sample_count(uint32_t event, uint64_t samples) { counts_[event] += samples; }
   // What was counted without samples (WindowCounts); at least 1.
   void add_count(uint32_t event, uint32_t thread, uint64_t count);
 

@@ -55,6 +55,9 @@ void SampleAssembly::apply_sample(const perf::SampleRecord& sample, int64_t time
   }
   const Subject subject = find_subject(sample, time_ns);
   builder_.add_hit(static_cast<uint32_t>(index), subject.thread, subject.stack);
+  if (on_sample_) {
+    on_sample_(sample, time_ns, static_cast<uint32_t>(index), subject);
+  }
   if (!sample.branches.empty()) {
     add_branches(subject.thread, sample.pid, sample.branches);
     add_branch_ranges(subject.thread, sample.pid, sample.branches);
@@ -68,6 +71,17 @@ SampleAssembly::Subject SampleAssembly::find_subject(const perf::SampleRecord& s
   const uint32_t thread =
       builder_.thread(process_index_, sample.tid, processes_.thread_name(process, sample.tid));
   return {thread, builder_.stack(stack_)};
+}
+
+uint32_t SampleAssembly::find_thread(uint32_t pid, uint32_t tid, int64_t time_ns) {
+  identity::Process& process = processes_.find(pid, time_ns);
+  const uint32_t index = builder_.process(process.identity, processes_.cgroup_of(process, 0));
+  return builder_.thread(index, tid, processes_.thread_name(process, tid));
+}
+
+uint32_t SampleAssembly::stack_not_taken() {
+  const uint32_t location = builder_.location(wire::UNFINISHED, 0, wire::STACK_NOT_TAKEN);
+  return builder_.stack(std::span(&location, 1));
 }
 
 uint32_t SampleAssembly::branch_location(uint64_t address, identity::Process& process) {

@@ -36,6 +36,15 @@ class SampleAssembly {
   };
   Subject find_subject(const perf::SampleRecord& sample, int64_t time_ns = INT64_MAX);
 
+  // Called with each sample that counts, its event's index and what it was taken of; may be empty.
+  using OnSample = std::function<void(const perf::SampleRecord&, int64_t time_ns, uint32_t event, Subject)>;
+  void set_on_sample(OnSample on_sample) { on_sample_ = std::move(on_sample); }
+
+  // A thread of which there is no sample, in the control group that its process is in.
+  uint32_t find_thread(uint32_t pid, uint32_t tid, int64_t time_ns);
+  // The stack of what was timed or counted, and whose stack was not taken.
+  uint32_t stack_not_taken();
+
   // Adds the branches that came with a sample of that thread, the newest first.
   void add_branches(uint32_t thread, uint32_t pid, std::span<const perf::BranchRecord> branches);
   // Adds the code that ran between them, where they are all that were taken.
@@ -64,6 +73,7 @@ class SampleAssembly {
   UserStacks* user_stacks_;
   ProfileBuilder& builder_;
   std::function<int(uint64_t)> event_of_;
+  OnSample on_sample_;
   size_t deepest_;  // frames, as the kernel was set to record them
   std::vector<uint32_t> stack_;
   bool has_user_part_ = false;

@@ -69,8 +69,9 @@ struct Process {
 };
 using Processes = std::map<std::string, Process, std::less<>>;
 
-void add_process(const std::string& name, const Json& process, bool wants_attributes, Processes& processes) {
-  Process& made = processes.try_emplace(name, Process{{}, AttributeList(wants_attributes)}).first->second;
+void add_process(const std::string& name, const Json& process, const traces::SpanSet& spans,
+                 Processes& processes) {
+  Process& made = processes.try_emplace(name, Process{{}, AttributeList(spans)}).first->second;
   ResourceIdentity& identity = made.identity;
   identity.take("service.name", text_in(member(process, "serviceName")));
   for (const Json& tag : member(process, "tags")) {
@@ -116,10 +117,10 @@ Status read_jaeger_trace(const Json& trace, SpanSink& sink) {
   const Json& described = member(trace, "processes");
   if (described.is_object()) {
     for (const auto& [name, process] : described.items()) {
-      add_process(name, process, sink.wants_attributes(), processes);
+      add_process(name, process, sink.spans(), processes);
     }
   }
-  Process unknown{{}, AttributeList(sink.wants_attributes())};
+  Process unknown{{}, AttributeList(sink.spans())};
   unknown.identity.finish();
   for (const Json& span : member(trace, "spans")) {
     const auto process = processes.find(text_in(member(span, "processID")));

@@ -67,7 +67,7 @@ Status read_otlp_json(const Json& document, SpanSink& sink) {
     return with_field(fail(ErrorCode::kCorrupt, "not a list of OTLP's resource spans"), "resourceSpans");
   }
   ResourceIdentity identity;
-  AttributeList attributes(sink.wants_attributes());
+  AttributeList attributes(sink.spans());
   for (const Json& resource_spans : all) {
     identity.clear();
     attributes.clear();

@@ -139,7 +139,7 @@ bool parse_span(Bytes message, traces::NamedSpan& span, bool& is_parent_sound, A
 
 class OtlpReader {
  public:
-  explicit OtlpReader(SpanSink& sink) : sink_(sink), attributes_(sink.wants_attributes()) {}
+  explicit OtlpReader(SpanSink& sink) : sink_(sink), attributes_(sink.spans()) {}
 
   Status read(Bytes request) {
     return for_each(request, 1, "resource_spans", [this](Bytes part) { return read_resource_spans(part); });

@@ -1,6 +1,7 @@
 #include "formats/traces/read_spans.h"
 
 #include "formats/decompress.h"
+#include "formats/traces/call_log_spans.h"
 #include "formats/traces/jaeger_spans.h"
 #include "formats/traces/json_fields.h"
 #include "formats/traces/otlp_json_spans.h"
@@ -113,6 +114,10 @@ Result<TraceFormat> read_content(Bytes content, const TraceLimits& limits, SpanS
     const Status read = read_span_table(text, sink);
     return read ? Result<TraceFormat>(TraceFormat::kTable) : propagate(read);
   }
+  if (is_call_log(text)) {
+    const Status read = read_call_log(text, sink);
+    return read ? Result<TraceFormat>(TraceFormat::kCallLog) : propagate(read);
+  }
   return with_hint(
       fail(ErrorCode::kUnsupported, "not request traces in a known format"),
       "known are OTLP (Protobuf, JSON), Zipkin v2, Jaeger JSON, and CSV with the columns of docs/traces.md");
@@ -130,6 +135,8 @@ const char* name_of(TraceFormat format) {
       return "OTLP JSON";
     case TraceFormat::kZipkin:
       return "Zipkin";
+    case TraceFormat::kCallLog:
+      return "log of calls";
     case TraceFormat::kJaeger:
       break;
   }

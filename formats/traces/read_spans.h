@@ -10,7 +10,7 @@
 
 namespace plimsoll::formats {
 
-enum class TraceFormat : uint8_t { kTable, kOtlp, kOtlpJson, kZipkin, kJaeger };
+enum class TraceFormat : uint8_t { kTable, kOtlp, kOtlpJson, kZipkin, kJaeger, kCallLog };
 // "OTLP JSON" and so on.
 const char* name_of(TraceFormat format);
 

@@ -21,8 +21,8 @@ class SpanSink {
   // One whose parent has an ID that cannot be read: as a root it would be a request of its own.
   Status reject_parent(traces::SpanId span);
 
-  // Whether spans are to bring their attributes.
-  bool wants_attributes() const { return spans_.keeps_attributes(); }
+  // Says which attributes spans are to bring.
+  const traces::SpanSet& spans() const { return spans_; }
 
   uint64_t taken() const { return taken_; }
   uint64_t rejected() const { return rejected_; }

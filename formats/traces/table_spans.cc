@@ -101,7 +101,7 @@ traces::SpanKind kind_named(std::string_view name) {
 
 class SpanTableReader {
  public:
-  explicit SpanTableReader(SpanSink& sink) : sink_(sink), attributes_(sink.wants_attributes()) {
+  explicit SpanTableReader(SpanSink& sink) : sink_(sink), attributes_(sink.spans()) {
     places_.fill(kNoPlace);
   }
 

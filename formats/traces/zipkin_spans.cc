@@ -29,6 +29,15 @@ void take_zipkin_tags(const Json& tags, ResourceIdentity& identity, AttributeLis
   }
 }
 
+// Zipkin's own tag, or the one by which OpenTelemetry's exporters say it.
+traces::SpanStatus zipkin_status(const Json& tags) {
+  const std::string_view code = text_in(member(tags, "otel.status_code"));
+  const bool is_error = tags.is_object() && tags.contains("error");
+  return is_error || code == "ERROR" ? traces::SpanStatus::kError
+         : code == "OK"              ? traces::SpanStatus::kOk
+                                     : traces::SpanStatus::kUnset;
+}
+
 Status add_zipkin_span(const Json& json, ResourceIdentity& identity, AttributeList& attributes,
                        SpanSink& sink) {
   const Json& endpoint = member(json, "localEndpoint");
@@ -66,8 +75,7 @@ Status add_zipkin_span(const Json& json, ResourceIdentity& identity, AttributeLi
        .machine = identity.machine(),
        .version = identity.version(),
        .kind = zipkin_kind(text_in(member(json, "kind"))),
-       .status = tags.is_object() && tags.contains("error") ? traces::SpanStatus::kError
-                                                            : traces::SpanStatus::kUnset,
+       .status = zipkin_status(tags),
        .is_shared = is_true(member(json, "shared")),
        .attributes = attributes.all()});
 }
@@ -79,7 +87,7 @@ Status read_zipkin(const Json& document, SpanSink& sink) {
     return fail(ErrorCode::kCorrupt, "not a list of Zipkin's spans");
   }
   ResourceIdentity identity;
-  AttributeList attributes(sink.wants_attributes());
+  AttributeList attributes(sink.spans());
   for (const Json& item : document) {
     if (!item.is_array()) {
       if (Status added = add_zipkin_span(item, identity, attributes, sink); !added) {

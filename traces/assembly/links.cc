@@ -65,9 +65,26 @@ bool Links::is_preferred(uint32_t left, uint32_t right) const {
     const Span& span = all_[i];
     return std::tuple(names_.services.name(span.service), names_.operations.name(span.operation), span.parent,
                       span.machine == 0, span.replica == 0, names_.machines.name(span.machine),
-                      names_.replicas.name(span.replica), names_.versions.name(span.version), span.status, i);
+                      names_.replicas.name(span.replica), names_.versions.name(span.version), span.status);
   };
-  return texts(left) < texts(right);
+  const auto texts_of_left = texts(left);
+  const auto texts_of_right = texts(right);
+  if (texts_of_left != texts_of_right) {
+    return texts_of_left < texts_of_right;
+  }
+  const auto compared = compare_attributes(all_[left].attributes, all_[right].attributes);
+  return compared != 0 ? compared < 0 : left < right;
+}
+
+std::strong_ordering Links::compare_attributes(uint32_t left, uint32_t right) const {
+  if (left == right) {
+    return std::strong_ordering::equal;
+  }
+  std::vector<Attribute> of_left;
+  std::vector<Attribute> of_right;
+  attributes_.append_to(of_left, left);
+  attributes_.append_to(of_right, right);
+  return compare_sets(of_left, of_right);
 }
 
 // Or two: the halves of a call.

@@ -1,6 +1,7 @@
 // Which span of a trace is the parent of which. Internal to traces/assembly.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,7 +14,8 @@ namespace plimsoll::traces {
 class Links {
  public:
   // Borrows the set.
-  explicit Links(const SpanSet& all) : all_(all.spans()), names_(all.names()) {}
+  explicit Links(const SpanSet& all)
+      : all_(all.spans()), names_(all.names()), attributes_(all.attributes()) {}
 
   // `indices`: those of one trace, into all spans; reordered.
   void build(std::span<uint32_t> indices, AssemblyCounts& counts);
@@ -34,9 +36,11 @@ class Links {
   void count_roots(AssemblyCounts& counts);
   bool is_before(uint32_t left, uint32_t right) const;
   bool is_preferred(uint32_t left, uint32_t right) const;
+  std::strong_ordering compare_attributes(uint32_t left, uint32_t right) const;  // IDs of sets
 
   std::span<const Span> all_;
   const Names& names_;
+  const AttributeTable& attributes_;
   std::vector<uint32_t> kept_;      // by ID, client halves before server halves
   std::vector<uint8_t> is_shared_;  // also where only the kinds say so
   std::vector<uint32_t> parents_;

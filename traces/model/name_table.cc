@@ -22,6 +22,10 @@ std::string_view cut(std::string_view text) {
 
 }  // namespace
 
+std::string shown_name(std::string_view name) {
+  return printable(cut(name));
+}
+
 NameTable::NameTable(std::string_view what, uint32_t max_names) : what_(what), max_names_(max_names) {
   add({});
 }

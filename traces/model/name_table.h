@@ -15,6 +15,9 @@ namespace plimsoll::traces {
 // Of one name. Longer ones are cut: names that hold a query or a statement would fill the memory.
 inline constexpr size_t kMaxNameBytes = 256;
 
+// Of untrusted text, as a NameTable has it: cut to kMaxNameBytes, and printable. Of its own result it is the same.
+std::string shown_name(std::string_view name);
+
 // One thread at a time. A name is found in about 20 ns.
 class NameTable {
  public:
@@ -27,7 +30,7 @@ class NameTable {
   NameTable& operator=(const NameTable&) = delete;
   ~NameTable() = default;
 
-  // Of untrusted text: made printable, and cut to kMaxNameBytes. kTooLarge once there are `max_names`.
+  // Of untrusted text, as shown_name() makes it, which takes much longer for text that is not so already. kTooLarge once there are `max_names`.
   Result<uint32_t> id_of(std::string_view name);
 
   // Borrowed for as long as the table lives.

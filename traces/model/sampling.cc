@@ -1,16 +1,20 @@
 #include "traces/model/sampling.h"
 
 #include <utility>
+#include <vector>
 
 namespace plimsoll::traces {
 
 Result<SpanSet> sampled(const SpanSet& spans, uint32_t one_in) {
-  SpanSet kept;
+  SpanSet kept(spans.limits());
+  std::vector<Attribute> attributes;
   const Names& names = spans.names();
   for (const Span& span : spans.spans()) {
     if (!is_sampled(span.trace, one_in)) {
       continue;
     }
+    attributes.clear();
+    spans.attributes().append_to(attributes, span.attributes);
     const Status added = kept.add({.trace = span.trace,
                                    .id = span.id,
                                    .parent = span.parent,
@@ -23,7 +27,8 @@ Result<SpanSet> sampled(const SpanSet& spans, uint32_t one_in) {
                                    .version = names.versions.name(span.version),
                                    .kind = span.kind,
                                    .status = span.status,
-                                   .is_shared = span.is_shared});
+                                   .is_shared = span.is_shared,
+                                   .attributes = attributes});
     if (!added) {
       return propagate(added);
     }

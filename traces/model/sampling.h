@@ -14,8 +14,7 @@ inline bool is_sampled(const TraceId& trace, uint32_t one_in) {
   return mixed(trace.high ^ mixed(trace.low)) <= UINT64_MAX / one_in;
 }
 
-// The spans of the traces that are kept, each of which stands for `one_in`. Without attributes. Limits are those of `spans`, which has
-// fewer.
+// The spans of the traces that are kept, each of which stands for `one_in`. Limits are those of `spans`.
 Result<SpanSet> sampled(const SpanSet& spans, uint32_t one_in);
 
 }  // namespace plimsoll::traces

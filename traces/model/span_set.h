@@ -47,6 +47,7 @@ class SpanSet {
   const Names& names() const { return names_; }
   // Whether readers are to hand over attributes at all, which takes them time.
   bool keeps_attributes() const { return limits_.keeps_attributes; }
+  const SpanLimits& limits() const { return limits_; }
   const AttributeTable& attributes() const { return attributes_; }
 
  private:

@@ -42,6 +42,8 @@ struct JoinedBurst {
   std::vector<Mark> marks;  // Mark::tid is the index of a thread; in the order of time
   MarkCounts mark_counts;
   uint64_t contradictions = 0;  // switches that others deny: events were lost
+  uint64_t missing_switches =
+      0;  // to threads that did something before the next: they ran from then on at least
 };
 
 // From on_ns to off_ns. Of a burst that decode_bursts() gave or a recorder: its times do not overflow. Costs what the burst's events

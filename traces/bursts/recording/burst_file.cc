@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kMagic = "PLIMBRST";
 constexpr size_t kHeaderBytes = 32;
+constexpr uint32_t kVersionWithoutDraws = 1;
 constexpr int kCompressionLevel = 3;
 constexpr uint64_t kMaxTextBytes = 4096;
 constexpr uint64_t kMaxThreads = 4'000'000;
@@ -26,7 +27,9 @@ constexpr uint64_t kMaxNotes = 1000;
 // kind, CPU, time, thread, and the call or the other thread, a byte each.
 constexpr uint64_t kMinEventBytes = 5;
 constexpr uint64_t kMinThreadBytes = 3;
-constexpr uint64_t kMinBurstBytes = 8 + kBurstEventKinds;
+// Of version 1, whose bursts are smaller.
+constexpr uint64_t kKindsWithoutDraws = 7;
+constexpr uint64_t kMinBurstBytes = 8 + kKindsWithoutDraws;
 
 class Writer {
  public:
@@ -118,6 +121,11 @@ bool has_other(BurstEventKind kind) {
          kind == BurstEventKind::kNewThread;
 }
 
+bool has_second(BurstEventKind kind) {
+  return kind == BurstEventKind::kMarkCall || kind == BurstEventKind::kDiskIssue ||
+         kind == BurstEventKind::kDiskDone;
+}
+
 // Columns one behind the other compress to half of what rows do.
 void write_events(const std::vector<BurstEvent>& events, Writer& out) {
   out.number(events.size());
@@ -143,16 +151,16 @@ void write_events(const std::vector<BurstEvent>& events, Writer& out) {
   for (const BurstEvent& event : events) {
     if (has_other(event.kind)) {
       out.number(event.first);
-    } else if (event.kind == BurstEventKind::kMarkCall) {
+    } else if (has_second(event.kind)) {
       out.number(event.second);
     }
   }
 }
 
-std::vector<BurstEvent> read_events(uint64_t max_events, size_t threads, Reader& in) {
+std::vector<BurstEvent> read_events(uint64_t max_events, size_t threads, uint64_t kinds, Reader& in) {
   std::vector<BurstEvent> events(in.count(max_events, kMinEventBytes));
   for (BurstEvent& event : events) {
-    event.kind = static_cast<BurstEventKind>(in.number_up_to(kBurstEventKinds - 1));
+    event.kind = static_cast<BurstEventKind>(in.number_up_to(kinds - 1));
   }
   for (BurstEvent& event : events) {
     event.cpu = static_cast<uint16_t>(in.number_up_to(UINT16_MAX));
@@ -177,7 +185,7 @@ std::vector<BurstEvent> read_events(uint64_t max_events, size_t threads, Reader&
   for (BurstEvent& event : events) {
     if (has_other(event.kind)) {
       event.first = in.number();
-    } else if (event.kind == BurstEventKind::kMarkCall) {
+    } else if (has_second(event.kind)) {
       event.second = in.number();
     }
   }
@@ -196,24 +204,25 @@ void write_burst(const Burst& burst, Writer& out) {
   write_events(burst.events, out);
 }
 
-Burst read_burst(uint64_t max_events, size_t threads, Reader& in) {
+Burst read_burst(uint64_t max_events, size_t threads, uint64_t kinds, Reader& in) {
   Burst burst;
   for (int64_t* value : {&burst.planned.begin_ms, &burst.planned.end_ms, &burst.on_ns, &burst.off_ns,
                          &burst.wall_offset_on_ns, &burst.wall_offset_off_ns}) {
     *value = in.signed_number();
   }
-  for (uint64_t& lost : burst.lost) {
-    lost = in.number();
+  for (uint64_t kind = 0; kind < kinds; ++kind) {
+    burst.lost[kind] = in.number();
   }
   burst.unread_bytes = in.number();
-  burst.events = read_events(max_events, threads, in);
+  burst.events = read_events(max_events, threads, kinds, in);
   return burst;
 }
 
-Result<BurstRecording> read_content(Bytes content, const BurstFileLimits& limits) {
+Result<BurstRecording> read_content(Bytes content, uint32_t version, const BurstFileLimits& limits) {
   Reader in(content);
   BurstRecording recording;
   recording.machine = in.text();
+  recording.draw = version > kVersionWithoutDraws ? in.text() : std::string();
   recording.config_bits = in.number();
   recording.cpus = static_cast<uint32_t>(in.number_up_to(UINT16_MAX));
   recording.clock.is_synchronized = in.number_up_to(1) != 0;
@@ -229,10 +238,11 @@ Result<BurstRecording> read_content(Bytes content, const BurstFileLimits& limits
     thread.pid = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
     thread.name = in.text();
   }
+  const uint64_t kinds = version > kVersionWithoutDraws ? uint64_t{kBurstEventKinds} : kKindsWithoutDraws;
   uint64_t events_left = limits.max_events;
   const uint64_t bursts = in.count(kMaxBursts, kMinBurstBytes);
   for (uint64_t i = 0; i < bursts && in.ok(); ++i) {
-    Burst burst = read_burst(events_left, recording.threads.size(), in);
+    Burst burst = read_burst(events_left, recording.threads.size(), kinds, in);
     const bool is_ordered = std::ranges::is_sorted(burst.events, {}, &BurstEvent::time_ns);
     if (!is_ordered || (recording.threads.empty() && !burst.events.empty())) {
       return fail(ErrorCode::kCorrupt, "events of burst {} are out of order, or of no thread", i);
@@ -253,11 +263,41 @@ Result<BurstRecording> read_content(Bytes content, const BurstFileLimits& limits
   return recording;
 }
 
+struct Framed {
+  uint32_t version = 0;
+  Bytes compressed;
+};
+
+// With the framing checked.
+Result<Framed> content_of(Bytes encoded) {
+  ByteReader header(encoded.subspan(0, std::min(encoded.size(), kHeaderBytes)));
+  const Bytes magic = header.bytes(kMagic.size());
+  const auto version = header.read<uint32_t>();
+  (void)header.read<uint32_t>();
+  const auto length = header.read<uint64_t>();
+  const auto checksum = header.read<uint64_t>();
+  if (!header.ok() || as_text(magic) != kMagic) {
+    return with_hint(fail(ErrorCode::kCorrupt, "this is no recording of bursts"),
+                     "\"plimsolld bursts record\" makes them");
+  }
+  if (version < kVersionWithoutDraws || version > kBurstFileVersion) {
+    return fail(ErrorCode::kUnsupported,
+                "version {} of recordings of bursts is unknown; this program reads {} to {}", version,
+                kVersionWithoutDraws, kBurstFileVersion);
+  }
+  const Bytes compressed = encoded.subspan(kHeaderBytes);
+  if (compressed.size() != length || checksum64(compressed) != checksum) {
+    return fail(ErrorCode::kCorrupt, "the recording is cut or damaged: its checksum is wrong");
+  }
+  return Framed{version, compressed};
+}
+
 }  // namespace
 
 std::string_view name_of(BurstEventKind kind) {
   constexpr std::array<std::string_view, kBurstEventKinds> kNames{
-      "switch", "wake", "new-thread", "mark-call", "syscall-enter", "syscall-exit", "page-fault"};
+      "switch",     "wake",       "new-thread", "mark-call",   "syscall-enter",  "syscall-exit",
+      "page-fault", "disk-issue", "disk-done",  "packet-sent", "packet-received"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -278,6 +318,7 @@ bool is_clock_off(const ClockState& clock, const BurstConfig& config) {
 std::string encode_bursts(const BurstRecording& recording) {
   Writer out;
   out.text(recording.machine);
+  out.text(recording.draw);
   out.number(recording.config_bits);
   out.number(recording.cpus);
   out.number(recording.clock.is_synchronized ? 1 : 0);
@@ -314,29 +355,20 @@ std::string encode_bursts(const BurstRecording& recording) {
   return encoded + compressed;
 }
 
+Status check_burst_framing(Bytes encoded) {
+  const auto framed = content_of(encoded);
+  return framed ? Status() : propagate(framed);
+}
+
 Result<BurstRecording> decode_bursts(Bytes encoded, const BurstFileLimits& limits) {
-  ByteReader header(encoded.subspan(0, std::min(encoded.size(), kHeaderBytes)));
-  const Bytes magic = header.bytes(kMagic.size());
-  const auto version = header.read<uint32_t>();
-  (void)header.read<uint32_t>();
-  const auto length = header.read<uint64_t>();
-  const auto checksum = header.read<uint64_t>();
-  if (!header.ok() || as_text(magic) != kMagic) {
-    return with_hint(fail(ErrorCode::kCorrupt, "this is no recording of bursts"),
-                     "\"plimsolld bursts record\" makes them");
-  }
-  if (version != kBurstFileVersion) {
-    return fail(ErrorCode::kUnsupported,
-                "version {} of recordings of bursts is unknown; this program reads {}", version,
-                kBurstFileVersion);
-  }
   if (encoded.size() > limits.max_encoded_bytes) {
     return fail(ErrorCode::kTooLarge, "a recording of bursts has at most {} bytes", limits.max_encoded_bytes);
   }
-  const Bytes compressed = encoded.subspan(kHeaderBytes);
-  if (compressed.size() != length || checksum64(compressed) != checksum) {
-    return fail(ErrorCode::kCorrupt, "the recording is cut or damaged: its checksum is wrong");
+  const auto framed = content_of(encoded);
+  if (!framed) {
+    return propagate(framed);
   }
+  const Bytes compressed = framed->compressed;
   const uint64_t size = ZSTD_getFrameContentSize(compressed.data(), compressed.size());
   if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) {
     return fail(ErrorCode::kCorrupt, "the recording's content is not compressed by zstd");
@@ -348,7 +380,7 @@ Result<BurstRecording> decode_bursts(Bytes encoded, const BurstFileLimits& limit
   if (ZSTD_decompress(content.data(), content.size(), compressed.data(), compressed.size()) != size) {
     return fail(ErrorCode::kCorrupt, "the recording's content cannot be decompressed");
   }
-  return read_content(as_bytes(content), limits);
+  return read_content(as_bytes(content), framed->version, limits);
 }
 
 }  // namespace plimsoll::traces

@@ -13,7 +13,8 @@
 
 namespace plimsoll::traces {
 
-inline constexpr uint32_t kBurstFileVersion = 1;
+// Version 1 has no draw, and no kinds of events after page faults; it is read.
+inline constexpr uint32_t kBurstFileVersion = 2;
 
 struct BurstFileLimits {
   uint64_t max_encoded_bytes = uint64_t{512} << 20;
@@ -26,5 +27,9 @@ std::string encode_bursts(const BurstRecording& recording);
 
 // Bytes may be anything. Framing, checksum, sizes and every index are checked; events are in the order of time.
 Result<BurstRecording> decode_bursts(Bytes encoded, const BurstFileLimits& limits = {});
+
+// Whether the bytes are those that encode_bursts() made: framing and checksum alone, without decoding. kUnsupported for another
+// version.
+Status check_burst_framing(Bytes encoded);
 
 }  // namespace plimsoll::traces

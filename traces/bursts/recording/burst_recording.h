@@ -20,8 +20,13 @@ enum class BurstEventKind : uint8_t {
   kSyscallEnter,  // first: its number
   kSyscallExit,   // first: its number
   kPageFault,     // in user mode
+  // A request of a disk is given to its driver by `thread`; first: bytes, second: a number of its device and sector, which its end has too.
+  kDiskIssue,
+  kDiskDone,        // it is done, in an interrupt that came upon `thread`
+  kPacketSent,      // first: bytes
+  kPacketReceived,  // likewise, in an interrupt that came upon `thread`
 };
-inline constexpr size_t kBurstEventKinds = 7;
+inline constexpr size_t kBurstEventKinds = 11;
 std::string_view name_of(BurstEventKind kind);
 
 struct BurstEvent {
@@ -70,6 +75,7 @@ struct ClockState {
 
 struct BurstRecording {
   std::string machine;
+  std::string draw = {};  // that assigned it; empty: none did
   uint64_t config_bits = 0;
   uint32_t cpus = 0;
   ClockState clock;

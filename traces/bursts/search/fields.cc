@@ -5,9 +5,9 @@
 namespace plimsoll::traces {
 namespace {
 
-constexpr std::array<std::string_view, kItemKinds> kKindNames{"request",   "running",   "runnable", "blocked",
-                                                              "lock_wait", "lock_hold", "phase",    "syscall",
-                                                              "fault",     "wake",      "rpc",      "span"};
+constexpr std::array<std::string_view, kItemKinds> kKindNames{
+    "request", "running", "runnable", "blocked",     "lock_wait",       "lock_hold", "phase", "syscall",
+    "fault",   "wake",    "disk",     "packet_sent", "packet_received", "rpc",       "span"};
 
 constexpr ItemKinds kSpans = kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kSpan);
 constexpr ItemKinds kRequests = kinds_of(ItemKind::kRequest);
@@ -16,6 +16,8 @@ constexpr ItemKinds kOfThreads = kAll & ~(kSpans | kRequests);
 constexpr ItemKinds kLocks = kinds_of(ItemKind::kLockWait) | kinds_of(ItemKind::kLockHold);
 constexpr ItemKinds kOnCpu = kinds_of(ItemKind::kRunning) | kinds_of(ItemKind::kSyscall) |
                              kinds_of(ItemKind::kFault) | kinds_of(ItemKind::kWake);
+constexpr ItemKinds kTransfers =
+    kinds_of(ItemKind::kDisk) | kinds_of(ItemKind::kPacketSent) | kinds_of(ItemKind::kPacketReceived);
 
 constexpr std::array kFields{
     FieldInfo{"duration", Field::kDuration, FieldType::kTime, kAll},
@@ -44,7 +46,7 @@ constexpr std::array kFields{
     FieldInfo{"version", Field::kVersion, FieldType::kText, kSpans},
     FieldInfo{"status", Field::kStatus, FieldType::kText, kSpans},
     FieldInfo{"span_kind", Field::kSpanKind, FieldType::kText, kSpans},
-    FieldInfo{"bytes", Field::kBytes, FieldType::kBytes, kSpans},
+    FieldInfo{"bytes", Field::kBytes, FieldType::kBytes, kSpans | kTransfers},
 };
 
 }  // namespace

@@ -21,10 +21,13 @@ enum class ItemKind : uint8_t {
   kSyscall,
   kFault,
   kWake,
+  kDisk,
+  kPacketSent,
+  kPacketReceived,
   kRpc,
   kSpan,
 };
-inline constexpr size_t kItemKinds = 12;
+inline constexpr size_t kItemKinds = 15;
 std::string_view name_of(ItemKind kind);
 std::optional<ItemKind> item_kind_named(std::string_view name);
 // "request, running, ..."

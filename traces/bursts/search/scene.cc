@@ -121,7 +121,8 @@ class SceneMaker {
     if (wants(ItemKind::kLockWait) || wants_holds || wants(ItemKind::kPhase)) {
       add_marks(machine, joined, std::move(blocked));
     }
-    if (wants(ItemKind::kSyscall) || wants(ItemKind::kFault) || wants(ItemKind::kWake)) {
+    if (wants(ItemKind::kSyscall) || wants(ItemKind::kFault) || wants(ItemKind::kWake) ||
+        wants(ItemKind::kDisk) || wants(ItemKind::kPacketSent) || wants(ItemKind::kPacketReceived)) {
       add_events(machine, joined);
     }
   }
@@ -247,6 +248,7 @@ class SceneMaker {
     const SceneMachine& part = scene_.machines[machine];
     const RequestsOfThreads requests(joined);
     std::unordered_map<uint32_t, SearchItem> calls;  // that are not over, by thread
+    std::unordered_map<uint64_t, SearchItem> disks;  // requests that are not done, by device and sector
     for (const BurstEvent& event : part.burst->events) {
       SearchItem item{.begin_ns = event.time_ns + part.offset_ns(),
                       .end_ns = event.time_ns + part.offset_ns(),
@@ -283,6 +285,31 @@ class SceneMaker {
           item.other = event.other;
           if (event.first == 0) {
             add(ItemKind::kWake);
+          }
+          break;
+        case BurstEventKind::kDiskIssue:
+          disks[event.second] = item;
+          break;
+        case BurstEventKind::kDiskDone:
+          if (const auto issued = disks.find(event.second); issued != disks.end()) {
+            // Of the thread that issued it: the interrupt came upon any.
+            const int64_t end_ns = item.end_ns;
+            item = issued->second;
+            disks.erase(issued);
+            item.end_ns = end_ns;
+            if (wants(ItemKind::kDisk)) {
+              item.request = requests.at(item.thread, item.begin_ns - part.offset_ns());
+              items(ItemKind::kDisk).push_back(item);
+            }
+          }
+          break;
+        case BurstEventKind::kPacketSent:
+          add(ItemKind::kPacketSent);
+          break;
+        case BurstEventKind::kPacketReceived:
+          if (wants(ItemKind::kPacketReceived)) {
+            // The packet does not say which request it is for, and it comes on whatever thread ran.
+            items(ItemKind::kPacketReceived).push_back(item);
           }
           break;
         case BurstEventKind::kSwitch:

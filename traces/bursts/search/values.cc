@@ -143,6 +143,11 @@ std::optional<std::string_view> span_text(const SearchScene& scene, ItemKind kin
   }
 }
 
+// Of a disk or the network.
+bool is_transfer(ItemKind kind) {
+  return kind == ItemKind::kDisk || kind == ItemKind::kPacketSent || kind == ItemKind::kPacketReceived;
+}
+
 bool is_of_spans(ItemKind kind) {
   return kind == ItemKind::kRpc || kind == ItemKind::kSpan;
 }
@@ -180,6 +185,9 @@ std::optional<uint64_t> number_of(const SearchScene& scene, ItemKind kind, const
     case Field::kNumber:
       return item.value;
     case Field::kBytes:
+      if (is_transfer(kind)) {
+        return item.value;
+      }
       return is_of_spans(kind) ? count_in(attribute_of(scene, kind, item, kSizeAttributes)) : std::nullopt;
     case Field::kAttribute: {
       const std::string_view name = field.attribute;
@@ -246,8 +254,8 @@ std::string describe(const SearchScene& scene, ItemKind kind, const SearchItem& 
       text += fmt::format(" {} {}", name, printable(*value));
     }
   }
-  if (const auto bytes =
-          is_of_spans(kind) ? number_of(scene, kind, item, {Field::kBytes, {}}) : std::nullopt) {
+  const bool may_have_bytes = is_of_spans(kind) || is_transfer(kind);
+  if (const auto bytes = may_have_bytes ? number_of(scene, kind, item, {Field::kBytes, {}}) : std::nullopt) {
     text += fmt::format(" bytes {}", *bytes);
   }
   return text;
