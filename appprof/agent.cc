@@ -87,7 +87,12 @@ std::string check(const AgentSettings& settings, ListenAddress& address) {
     return "cannot listen on \"" + settings.listen +
            "\": give 127.0.0.1:PORT, [::1]:PORT (a numeric address) or unix:/PATH";
   }
+  constexpr uint32_t kMaxMode = 0777;
+  if (settings.socket_mode == 0 || settings.socket_mode > kMaxMode) {
+    return "the mode of the socket must be permissions in octal digits, such as 0660";
+  }
   address = *parsed;
+  address.mode = settings.socket_mode;
   if (!settings.token.empty() && settings.token.size() < kMinTokenSize) {
     return "the token must have at least 16 characters";
   }
@@ -281,6 +286,11 @@ bool settings_of_environment(AgentSettings& settings) {
   }
   settings.must_be_announced = listen.empty();
   settings.listen = listen.empty() ? settings.listen : listen;
+  if (const std::string mode = value("SOCKET_MODE"); !mode.empty()) {
+    char* end = nullptr;
+    const unsigned long number = std::strtoul(mode.c_str(), &end, 8);
+    settings.socket_mode = *end == '\0' && number < UINT32_MAX ? static_cast<uint32_t>(number) : UINT32_MAX;
+  }
   settings.token = value("TOKEN");
   settings.labels = parse_labels(value("LABELS"));
   settings.dump_folder = value("DUMP_DIR");

@@ -10,6 +10,7 @@ namespace plimsoll::appprof {
 
 struct AgentSettings {
   std::string listen = "127.0.0.1:0";
+  uint32_t socket_mode = 0600;  // permissions of a Unix socket
   std::string token;
   bool is_announced = false;
   bool must_be_announced = false;  // else it serves where it cannot be announced, and the index page says why

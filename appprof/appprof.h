@@ -35,6 +35,7 @@ struct Options {
   uint32_t max_requests_per_minute = 0;
   std::string dump_dir = {};
   uint32_t max_samples_per_second = 0;
+  uint32_t socket_mode = 0;
 };
 
 struct Started {
@@ -69,6 +70,7 @@ inline Started start(const Options& options) {
   plain.max_requests_per_minute = options.max_requests_per_minute;
   plain.dump_dir = text_or_null(options.dump_dir);
   plain.max_samples_per_second = options.max_samples_per_second;
+  plain.socket_mode = options.socket_mode;
   std::string error(512, '\0');
   Started started;
   started.ok = plimsoll_appprof_start(&plain, error.data(), error.size()) == 0;

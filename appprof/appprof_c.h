@@ -50,6 +50,9 @@ typedef struct plimsoll_appprof_options {
   /* Samples per second of allocations, and of waits for locks; 0: 250, UINT32_MAX: no limit. Where more come, their period doubles
    * with every 64 that are too many; totals stay unbiased. */
   uint32_t max_samples_per_second;
+  /* Permissions of a Unix socket, such as 0660; 0: 0600, its owner alone. A user with permission to write to it may request
+   * profiles. The folder limits the users that reach it, and a folder with the set-group-ID bit gives it its group. */
+  uint32_t socket_mode;
 } plimsoll_appprof_options;
 
 /* Starts sampling, and a thread that serves. 0, or -1 with the reason in `error` (may be NULL). One at a time: a second start

@@ -33,6 +33,7 @@ AgentSettings settings_of(const plimsoll_appprof_options& options) {
   set(settings.heap_period_bytes, options.heap_period_bytes);
   set(settings.lock_period_ns, options.lock_period_ns);
   set(settings.max_samples_per_second, options.max_samples_per_second);
+  set(settings.socket_mode, options.socket_mode);
   set(settings.max_seconds, options.max_seconds);
   set(settings.max_requests_per_minute, options.max_requests_per_minute);
   settings.dump_folder = options.dump_dir == nullptr ? "" : options.dump_dir;

@@ -98,8 +98,7 @@ std::vector<std::string> Endpoints::problems() {
         why_no_allocations().empty() && !are_heap_stacks_ours()
             ? std::string("heap samples have no labels: tcmalloc takes its stacks itself")
             : std::string(),
-        are_lock_calls_ours() ? std::string()
-                              : "lock waits are not seen: another library replaces pthread_mutex_lock",
+        why_no_lock_calls(),
         are_walks_allowed() ? std::string()
                             : "stacks have one frame: the program registers unwinding tables (JIT)"}) {
     while (why.ends_with('\n')) {
@@ -222,9 +221,9 @@ Response Endpoints::conditions(const Request& request, const RequestTime& time) 
 
 Response Endpoints::waits(const Request& request, const RequestTime& time, Profile (*take)()) {
   if (!are_locks_on()) {
-    return failed(501, are_lock_calls_ours()
-                           ? "lock waits are not counted: locks were left out at the start\n"
-                           : "lock waits are not seen: link or preload this library first\n");
+    const std::string why = why_no_lock_calls();
+    return failed(
+        501, why.empty() ? "lock waits are not counted: locks were left out at the start\n" : why + "\n");
   }
   return cumulative(request, time, take, false);
 }

@@ -21,9 +21,9 @@ constexpr size_t kWatchedLocks = 64 * kWaitersOfPlace;
 constexpr int kNotWatched = -1;
 
 // The lock that a thread waits for, a few for each hash of a lock. Apart from all else, so that releases look into 2 KiB.
-extern std::atomic<const void*> g_watched_locks[kWatchedLocks];
+[[gnu::visibility("hidden")]] extern std::atomic<const void*> g_watched_locks[kWatchedLocks];
 // How many notes there are. In a cache line of its own: each release reads it.
-extern std::atomic<uint32_t> g_notes_left;
+[[gnu::visibility("hidden")]] extern std::atomic<uint32_t> g_notes_left;
 
 inline size_t first_place_of_lock(const void* lock) noexcept {
   return ((reinterpret_cast<uintptr_t>(lock) * 0x9E3779B97F4A7C15) >> 58) * kWaitersOfPlace;

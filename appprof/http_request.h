@@ -1,6 +1,7 @@
 // One HTTP/1.1 request, and the answer to it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -57,6 +58,7 @@ struct ListenAddress {
   int port = 0;
   std::string path;
   bool is_loopback = false;
+  uint32_t mode = 0600;  // permissions of a Unix socket
 };
 std::optional<ListenAddress> parse_listen_address(const std::string& text);
 

@@ -60,10 +60,10 @@ ListeningSocket open_listening_socket(const ListenAddress& address, std::string&
   if (opened.descriptor >= 0 && address.path.empty()) {
     ::setsockopt(opened.descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   }
-  // A Unix socket is for its owner alone, before any client can connect: a profile shows what a program does.
+  // A Unix socket has its permissions before any client can connect: a profile shows what a program does.
   if (opened.descriptor < 0 ||
       ::bind(opened.descriptor, reinterpret_cast<const sockaddr*>(&storage), size) != 0 ||
-      (!address.path.empty() && ::chmod(address.path.c_str(), 0600) != 0) ||
+      (!address.path.empty() && ::chmod(address.path.c_str(), address.mode) != 0) ||
       ::listen(opened.descriptor, 16) != 0) {
     why = "cannot listen on " +
           (address.path.empty() ? address.host + ":" + std::to_string(address.port) : address.path) + ": " +

@@ -11,7 +11,7 @@ namespace plimsoll::appprof {
 struct ListeningSocket {
   int descriptor = -1;        // does not block, closed by exec()
   std::string shown_address;  // "http://127.0.0.1:41234" or "unix:/path"
-  std::string path;           // of a Unix socket, readable by its owner alone
+  std::string path;           // of a Unix socket
 };
 
 // `why` says why there is none; the descriptor may be open all the same.

@@ -1,4 +1,4 @@
-// The functions that replace those of the C library. While sampling is off each costs a load and a jump more.
+// The functions that replace those of the C library. While sampling is off each costs a load or two and a jump more.
 //
 // What is not seen: locks that are no pthread locks (futexes of a program's own, Go, absl::Mutex), and C11's cnd_wait and mtx_lock, which
 // call the C library's functions by other names. pthread_cond_wait takes its mutex back inside the C library: that time is a part of the
@@ -6,12 +6,17 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <string>
+#include <string_view>
 
 #include "appprof/holders.h"
 #include "appprof/locks.h"
 #include "appprof/own_code.h"
+#include "appprof/plain_mutex.h"
+#include "appprof/thread_state.h"
 
 namespace plimsoll::appprof {
 namespace {
@@ -77,12 +82,62 @@ constinit RealCall<RwlockTimedCall> g_rwlock_timedwrlock("pthread_rwlock_timedwr
 constinit RealCall<RwlockClockCall> g_rwlock_clockrdlock("pthread_rwlock_clockrdlock");
 constinit RealCall<RwlockClockCall> g_rwlock_clockwrlock("pthread_rwlock_clockwrlock");
 
+int find_and_lock(pthread_mutex_t* mutex) noexcept;
+int find_and_unlock(pthread_mutex_t* mutex) noexcept;
+
+// What calls of mutexes read, most of which are free: one cache line, that starts and stops alone write. A pointer that is null says that
+// locks are not counted, so that counting costs no look at a flag; the others are never null, so that none is tested.
+struct alignas(64) MutexCalls {
+  std::atomic<bool> knows_plain{false};  // while they are counted: the ways of plain_mutex.h are right here
+  std::atomic<MutexCall> counted_trylock{nullptr};
+  std::atomic<MutexCall> lock{&find_and_lock};
+  std::atomic<MutexCall> unlock{&find_and_unlock};
+};
+constinit MutexCalls g_mutex_calls;
+
+// Before the constructor below; then the C library's functions stand there.
+int find_and_call(RealCall<MutexCall>& real, std::atomic<MutexCall>& kept, pthread_mutex_t* mutex) noexcept {
+  const MutexCall call = real.get();
+  if (call == nullptr) {
+    return ENOSYS;
+  }
+  kept.store(call, std::memory_order_relaxed);
+  return call(mutex);
+}
+
+int find_and_lock(pthread_mutex_t* mutex) noexcept {
+  return find_and_call(g_mutex_lock, g_mutex_calls.lock, mutex);
+}
+
+int find_and_unlock(pthread_mutex_t* mutex) noexcept {
+  return find_and_call(g_mutex_unlock, g_mutex_calls.unlock, mutex);
+}
+
 [[gnu::constructor(101)]] void find_all() noexcept {
   const auto find = [](auto&... calls) { (static_cast<void>(calls.get()), ...); };
   find(g_mutex_lock, g_mutex_trylock, g_mutex_timedlock, g_mutex_clocklock, g_rwlock_rdlock, g_rwlock_wrlock,
        g_rwlock_tryrdlock, g_rwlock_trywrlock, g_rwlock_timedrdlock, g_rwlock_timedwrlock,
        g_rwlock_clockrdlock, g_rwlock_clockwrlock, g_mutex_unlock, g_rwlock_unlock, g_cond_wait,
        g_cond_timedwait, g_cond_clockwait);
+  // No C library behind this one: the program is linked statically with it, and every lock would fail. Said at once, since what follows
+  // (an exception of std::mutex) does not tell.
+  if (g_mutex_lock.get() == nullptr) {
+    constexpr std::string_view kWhy =
+        "libplimsoll_appprof: this program is linked statically with the C library, whose lock functions "
+        "cannot be called from here: link the C library dynamically, or leave this library out\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWhy.data(), kWhy.size());
+    ::_exit(127);
+  }
+}
+
+[[gnu::cold, gnu::noinline]] int32_t ask_thread_id() noexcept {
+  t_state.thread_id = ::gettid();
+  return t_state.thread_id;
+}
+
+[[gnu::always_inline]] inline int32_t own_thread_id() noexcept {
+  const int32_t known = t_state.thread_id;
+  return known != 0 ? known : ask_thread_id();
 }
 
 // The error of a C library without the function.
@@ -152,11 +207,31 @@ template <typename Call, typename... Arguments>
 
 }  // namespace
 
+void count_lock_calls(bool are_on) noexcept {
+  const bool knows_plain =
+      are_on && knows_plain_mutex(g_mutex_lock.get(), g_mutex_trylock.get(), g_mutex_unlock.get());
+  g_mutex_calls.knows_plain.store(knows_plain, std::memory_order_release);
+  g_mutex_calls.counted_trylock.store(are_on ? g_mutex_trylock.get() : nullptr, std::memory_order_release);
+}
+
 // Also keeps this file in a program that links the static library.
-bool are_lock_calls_ours() noexcept {
-  return is_replaced_here("pthread_mutex_lock") && g_mutex_lock.get() != nullptr &&
-         g_mutex_trylock.get() != nullptr && g_mutex_unlock.get() != nullptr &&
-         g_rwlock_tryrdlock.get() != nullptr && g_rwlock_unlock.get() != nullptr;
+std::string why_no_lock_calls() {
+  if (!is_replaced_here("pthread_mutex_lock")) {
+    return "lock waits are not seen: another library replaces pthread_mutex_lock; link or preload this one "
+           "first";
+  }
+  // timed() takes a free lock by the call that tries: a library behind this one that counts on seeing each lock taken would miss it,
+  // and see its release.
+  if (!are_of_one_object(g_mutex_lock.get(), g_mutex_trylock.get()) ||
+      !are_of_one_object(g_rwlock_rdlock.get(), g_rwlock_tryrdlock.get()) ||
+      !are_of_one_object(g_rwlock_wrlock.get(), g_rwlock_trywrlock.get())) {
+    return "lock waits are not seen: a library loaded after this one replaces calls that lock, and not those "
+           "that try to (pthread_mutex_trylock); load it before this one, or leave it out";
+  }
+  if (g_mutex_unlock.get() == nullptr || g_rwlock_unlock.get() == nullptr) {
+    return "lock waits are not seen: the C library has no function to unlock by its usual name";
+  }
+  return {};
 }
 
 }  // namespace plimsoll::appprof
@@ -166,6 +241,7 @@ using plimsoll::appprof::call_real;
 using plimsoll::appprof::g_cond_clockwait;
 using plimsoll::appprof::g_cond_timedwait;
 using plimsoll::appprof::g_cond_wait;
+using plimsoll::appprof::g_mutex_calls;
 using plimsoll::appprof::g_mutex_clocklock;
 using plimsoll::appprof::g_mutex_lock;
 using plimsoll::appprof::g_mutex_timedlock;
@@ -180,16 +256,30 @@ using plimsoll::appprof::g_rwlock_tryrdlock;
 using plimsoll::appprof::g_rwlock_trywrlock;
 using plimsoll::appprof::g_rwlock_unlock;
 using plimsoll::appprof::g_rwlock_wrlock;
+using plimsoll::appprof::lock_if_free;
+using plimsoll::appprof::own_thread_id;
 using plimsoll::appprof::timed;
 using plimsoll::appprof::timed_condition;
+using plimsoll::appprof::timed_wait;
+using plimsoll::appprof::unlock_if_unwanted;
 using plimsoll::appprof::unlock_watched;
 
 #define APPPROF_REPLACES extern "C" __attribute__((visibility("default"), noinline))
 
+// As timed(), and a plain mutex that is free without a call.
 APPPROF_REPLACES int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
-  return timed(
-      mutex, [=] { return call_real(g_mutex_trylock, mutex); },
-      [=] { return call_real(g_mutex_lock, mutex); }, __builtin_return_address(0));
+  if (g_mutex_calls.knows_plain.load(std::memory_order_relaxed) && lock_if_free(mutex, own_thread_id()))
+      [[likely]] {
+    return 0;
+  }
+  const auto try_lock = g_mutex_calls.counted_trylock.load(std::memory_order_relaxed);
+  if (try_lock == nullptr) {
+    return g_mutex_calls.lock.load(std::memory_order_relaxed)(mutex);
+  }
+  if (const int result = try_lock(mutex); result != EBUSY) [[likely]] {
+    return result;
+  }
+  return timed_wait(mutex, [=] { return call_real(g_mutex_lock, mutex); }, __builtin_return_address(0));
 }
 
 APPPROF_REPLACES int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* abstime) noexcept {
@@ -247,7 +337,10 @@ APPPROF_REPLACES int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   if (are_locks_watched()) [[unlikely]] {
     return unlock_watched(g_mutex_unlock, mutex, __builtin_return_address(0));
   }
-  return call_real(g_mutex_unlock, mutex);
+  if (g_mutex_calls.knows_plain.load(std::memory_order_relaxed) && unlock_if_unwanted(mutex)) [[likely]] {
+    return 0;
+  }
+  return g_mutex_calls.unlock.load(std::memory_order_relaxed)(mutex);
 }
 
 APPPROF_REPLACES int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {

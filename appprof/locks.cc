@@ -42,9 +42,8 @@ void seed(Countdown& countdown) noexcept {
 }  // namespace
 
 std::string start_locks(uint64_t period_ns, uint32_t max_samples_per_second) {
-  if (!are_lock_calls_ours()) {
-    return "lock waits are not seen: another library replaces pthread_mutex_lock; link or preload this one "
-           "first";
+  if (std::string why = why_no_lock_calls(); !why.empty()) {
+    return why;
   }
   if (!g_waits.allocate() || !g_held.allocate() || !g_condition_waits.allocate()) {
     return "lock waits are not counted: no memory for the table of sites";
@@ -54,15 +53,18 @@ std::string start_locks(uint64_t period_ns, uint32_t max_samples_per_second) {
   g_lock_period_ns.store(period_ns, std::memory_order_relaxed);
   g_limit.set_max_per_second(max_samples_per_second);
   g_locks_on.store(true, std::memory_order_release);
+  count_lock_calls(true);
   return {};
 }
 
 void stop_locks() noexcept {
+  count_lock_calls(false);
   g_locks_on.store(false, std::memory_order_release);
 }
 
 void reset_locks_in_child() noexcept {
   stop_locks();
+  t_state.thread_id = 0;  // the child's thread has another
   for (SiteTable* table : {&g_waits, &g_held, &g_condition_waits}) {
     table->clear_in_child();
   }

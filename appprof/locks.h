@@ -26,8 +26,8 @@ constexpr uint64_t kConditionPeriods = 1000;  // the period of waits for conditi
 // Returns what keeps it from working; empty: nothing. Once started, counts go on from where they were.
 std::string start_locks(uint64_t period_ns, uint32_t max_samples_per_second = kNoSampleLimit);
 void stop_locks() noexcept;
-// Read at each lock: inline, so that it costs a load.
-extern constinit std::atomic<bool> g_locks_on;
+// Read at each lock: inline and hidden, so that it costs a load.
+[[gnu::visibility("hidden")]] extern constinit std::atomic<bool> g_locks_on;
 inline bool are_locks_on() noexcept {
   return g_locks_on.load(std::memory_order_relaxed);
 }
@@ -56,7 +56,10 @@ Profile condition_profile();
 // `--- contention:` text of such a profile.
 std::string contention_text(const Profile& profile);
 
-// Whether calls of the application arrive here: false where another library stands before this one.
-bool are_lock_calls_ours() noexcept;
+// Whether pthread_mutex_lock() looks for waits (lock_calls.cc): with start_locks() and stop_locks(), which call it.
+void count_lock_calls(bool are_on) noexcept;
+
+// Empty, or why waits cannot be seen: calls of the application do not arrive here, or a library behind this one would see half of them.
+std::string why_no_lock_calls();
 
 }  // namespace plimsoll::appprof

@@ -17,4 +17,9 @@ bool is_replaced_here(const char* function) noexcept {
   return found != nullptr && object_of(found) == object_of(reinterpret_cast<const void*>(&object_of));
 }
 
+bool are_addresses_of_one_object(const void* one, const void* other) noexcept {
+  const void* object = one == nullptr || other == nullptr ? nullptr : object_of(one);
+  return object != nullptr && object == object_of(other);
+}
+
 }  // namespace plimsoll::appprof

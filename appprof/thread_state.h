@@ -17,6 +17,7 @@ struct HeapSample {
 };
 
 struct ThreadState {
+  int32_t thread_id = 0;                    // the kernel's; 0: not asked for yet
   plimsoll_appprof_label* label = nullptr;  // innermost scope
   // In code of ours: waits and allocations there are not the application's.
   bool is_inside = false;
