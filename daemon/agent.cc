@@ -12,6 +12,9 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "daemon/bursts/burst_clock.h"
+#include "daemon/bursts/burst_recorder.h"
+#include "elf/binary_part.h"
 #include "http/token.h"
 #include "proto/profile_codec.h"
 
@@ -25,7 +28,7 @@ constexpr int64_t kLongestHeartbeatNs = kNsPerHour;
 // A server that is in order sends a few hundred bytes for each of a few assignments.
 constexpr size_t kMaxReplyBytes = size_t{1} << 20;
 constexpr int kMaxAssignments = 1000;
-// A server that was set up anew asks once.
+// A server that was newly set up asks once.
 constexpr int kRegistrationsAtOnce = 2;
 constexpr int64_t kFlushNs = 5 * kNsPerSecond;
 constexpr unsigned kUnauthorized = 401;
@@ -49,16 +52,17 @@ wire::DaemonStatus status_of(const Governor& governor) {
 
 struct Readable {
   bool first;
-  bool second;
+  bool any;
 };
 
 // Waits until one of the descriptors is readable or the time has come.
-Readable wait_readable(int first_fd, int second_fd, int64_t until_ns) {
-  std::array<pollfd, 2> polled{{{first_fd, POLLIN, 0}, {second_fd, POLLIN, 0}}};
+Readable wait_readable(const std::array<int, 3>& fds, int64_t until_ns) {
+  std::array<pollfd, 3> polled{{{fds[0], POLLIN, 0}, {fds[1], POLLIN, 0}, {fds[2], POLLIN, 0}}};
   const int64_t left_ns = std::max<int64_t>(0, until_ns - monotonic_now_ns());
   const timespec timeout{left_ns / kNsPerSecond, left_ns % kNsPerSecond};
   ::ppoll(polled.data(), polled.size(), &timeout, nullptr);
-  return {polled[0].revents != 0, polled[1].revents != 0};
+  return {polled[0].revents != 0,
+          std::ranges::any_of(polled, [](const pollfd& one) { return one.revents != 0; })};
 }
 
 wire::ProfileCounts counts_of(const spool::SpoolStatus& status) {
@@ -84,11 +88,34 @@ std::string joined(const std::initializer_list<std::string>& problems) {
   return text;
 }
 
+bursts::BurstLimits burst_limits_of(const config::DaemonConfig& config) {
+  return {.is_permitted = config.bursts_permit,
+          .events = config.bursts_events,
+          .max_share = config.bursts_max_share_percent / 100,
+          .max_burst_ns = config.bursts_max_burst_ns,
+          .max_duration_ns = config.bursts_max_duration_ns,
+          .max_bytes = static_cast<uint64_t>(config.bursts_max_bytes),
+          .max_overhead = config.bursts_max_overhead_percent / 100,
+          .max_memory_bytes = static_cast<uint64_t>(config.bursts_max_memory_bytes)};
+}
+
 LocalLimits limits_of(const config::DaemonConfig& config) {
   return {.max_rate_hz = static_cast<uint32_t>(config.max_rate_hz),
           .max_stack_rate_hz = static_cast<uint32_t>(config.max_stack_rate_hz),
           .max_stack_bytes = static_cast<uint32_t>(config.max_stack_bytes),
           .max_window_ns = config.max_window_ns};
+}
+
+binaries::BinaryUploadSettings upload_settings(const config::DaemonConfig& config) {
+  binaries::BinaryUploadSettings settings{
+      .ask_interval_ns = config.binaries_ask_interval_ns,
+      .content = elf::parse_binary_part(config.binaries_content).value_or(elf::BinaryPart::kSymbolsOnly),
+      .max_file_bytes = static_cast<uint64_t>(config.binaries_max_file_bytes),
+      .max_bytes_per_second = config.binaries_max_bytes_per_second};
+  if (config.binaries_upload == "listed") {
+    settings.paths = config.binaries_paths;
+  }
+  return settings;
 }
 
 CollectorOptions collector_options(const AgentSetup& setup, Governor& governor) {
@@ -103,8 +130,8 @@ CollectorOptions collector_options(const AgentSetup& setup, Governor& governor) 
 
 }  // namespace
 
-Agent::Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, ServiceNotifier& notifier,
-             int wake_fd)
+Agent::Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, spool::Spool& recordings,
+             ServiceNotifier& notifier, int wake_fd)
     : machine_(setup.machine),
       limits_(limits_of(setup.config)),
       governor_(governor),
@@ -118,19 +145,50 @@ Agent::Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, S
                .credentials = credentials_.own}),
       spool_(spool),
       uploader_(spool_, [this] { wants_kernel_symbols_ = false; }),
+      recordings_(recordings),
+      recording_uploader_(recordings_, [] {}),
       notifier_(notifier),
       wake_fd_(wake_fd),
       contact_retry_(random_seed()),
       census_(proc_fs_, "/sys/fs/cgroup", {}, setup.rules),
       heartbeat_interval_ns_(kNsPerSecond),
+      binaries_(upload_settings(setup.config),
+                {.base_url = server_, .max_response_bytes = kMaxReplyBytes, .credentials = credentials_.own}),
       collecting_(
           collector_options(setup, governor),
           {.server_now_ns = [this] { return wall_now_ns() + server_offset_ns_; },
            // Half a megabyte, and enough once: not while a profile that has them waits for a server.
            .wants_kernel_symbols = [this] { return wants_kernel_symbols_ && !spool_.holds_kernel_symbols(); },
            .hand_over = [this](wire::RawProfile profile) { hand_over(std::move(profile)); }}),
-      scraping_(setup.config, machine_, setup.rules,
-                [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
+      scraping_(
+          setup.config, machine_, setup.rules,
+          [this](wire::RawProfile profile) { hand_over(std::move(profile)); },
+          [this] { return wall_now_ns() + server_offset_ns_; }),
+      recording_(burst_limits_of(setup.config), recording_context(setup.config),
+                 bursts::BurstRecorder::check) {}
+
+bursts::RecordingContext Agent::recording_context(const config::DaemonConfig& config) {
+  bursts::RecordingContext context{.machine = machine_.id(),
+                                   .max_memory_bytes = static_cast<uint64_t>(config.bursts_max_memory_bytes),
+                                   .server_now_ns = [this] { return wall_now_ns() + server_offset_ns_; },
+                                   .reason_to_pause =
+                                       [this] {
+                                         governor_.observe(monotonic_now_ns());
+                                         return governor_.reason_to_pause();
+                                       },
+                                   .hand_over = [this](const std::string& id, Bytes encoded) -> Status {
+                                     const auto pushed =
+                                         recordings_.push(id, encoded, /*has_kernel_symbols=*/false);
+                                     return pushed ? Status() : propagate(pushed);
+                                   },
+                                   .open = bursts::open_burst_recorder,
+                                   .read_clock = bursts::read_clock_state};
+  if (const std::string problem = config.bursts_permit ? bursts::clock_state_problem() : std::string();
+      !problem.empty()) {
+    context.notes.push_back(problem);
+  }
+  return context;
+}
 
 template <typename Reply, typename Request>
 Result<Reply> Agent::call(std::string_view path, const Request& request, const http::Fields& headers) {
@@ -226,7 +284,11 @@ void Agent::fill_in_status(wire::DaemonStatus& status) {
   status.set_profiles_dropped(spooled.counts.dropped());
   status.set_profiles_refused(spooled.counts[spool::Fate::kRefused]);
   *status.mutable_profile_counts() = counts_of(spooled);
-  status.set_problem(joined({problem_, collecting_.problem(), scraping_.problem(), spooled.problem}));
+  const spool::SpoolStatus recordings = recordings_.status();
+  *status.mutable_recording_counts() = counts_of(recordings);
+  *status.mutable_bursts() = recording_.ability();
+  status.set_problem(joined({problem_, collecting_.problem(), scraping_.problem(), recording_.problem(),
+                             spooled.problem, recordings.problem}));
 }
 
 Status Agent::heartbeat() {
@@ -235,6 +297,8 @@ Status Agent::heartbeat() {
   request.set_machine_id(machine_.id());
   request.set_boot_id(machine_.boot_id());
   for (wire::AssignmentReport& report : collecting_.reports()) {
+    scraping_.complete(report);
+    recording_.complete(report);
     *request.add_assignments() = std::move(report);
   }
   fill_in_status(*request.mutable_status());
@@ -254,23 +318,37 @@ Status Agent::heartbeat() {
     return fail(ErrorCode::kTooLarge, "the server's reply has {} assignments, over {}",
                 reply->assignments_size(), kMaxAssignments);
   }
-  std::vector<WantedAssignment> wanted;
-  for (const wire::Assignment& assignment : reply->assignments()) {
-    wanted.push_back(accept(assignment, limits_));
-  }
-  collecting_.assign(std::move(wanted));
+  assign(*reply);
   lease_end_ns_ = reply->lease_ns() > 0 ? monotonic_now_ns() + reply->lease_ns() : INT64_MAX;
   return {};
+}
+
+void Agent::assign(const wire::HeartbeatReply& reply) {
+  std::vector<WantedAssignment> wanted;
+  std::vector<wire::Assignment> accepted;
+  for (const wire::Assignment& assignment : reply.assignments()) {
+    wanted.push_back(accept(assignment, limits_));
+    if (wanted.back().refusal.empty()) {
+      accepted.push_back(wanted.back().assignment);
+    }
+  }
+  collecting_.assign(std::move(wanted));
+  scraping_.assign(accepted);
+  recording_.assign({reply.assignments().begin(), reply.assignments().end()});
 }
 
 void Agent::end_lease() {
   if (monotonic_now_ns() >= lease_end_ns_) {
     lease_end_ns_ = INT64_MAX;
-    collecting_.give_up("no contact with the server for longer than the lease of the assignment");
+    const std::string why = "no contact with the server for longer than the lease of the assignment";
+    collecting_.give_up(why);
+    scraping_.assign({});
+    recording_.give_up(why);
   }
 }
 
 void Agent::hand_over(wire::RawProfile profile) {
+  binaries_.note(profile);
   const int64_t offset_ns = server_offset_ns_;
   wire::Window& window = *profile.mutable_window();
   window.set_server_offset_ns(offset_ns);
@@ -299,7 +377,9 @@ void Agent::keep_in_contact() {
     contact_retry_.failed(failed_ns);
     contact_retry_.asked_to_wait(failed_ns, asked_pause_ns_);
     contact_due_ns_ = contact_retry_.due_ns();
-    uploader_.not_before(contact_due_ns_);  // the server is in trouble: no more than one request a pause
+    // The server is in trouble: no more than one request a pause.
+    uploader_.not_before(contact_due_ns_);
+    recording_uploader_.not_before(contact_due_ns_);
     return;
   }
   registrations_ += registers ? 1 : 0;
@@ -318,18 +398,26 @@ void Agent::keep_in_contact() {
   contact_due_ns_ = registers || !registered_ ? 0 : now_ns + heartbeat_interval_ns_;
 }
 
-void Agent::upload() {
-  if (!registered_ || spool_.waiting() == 0 || monotonic_now_ns() < uploader_.due_ns()) {
+void Agent::upload(const spool::Spool& from, spool::Uploader& uploader) {
+  if (!registered_ || from.waiting() == 0 || monotonic_now_ns() < uploader.due_ns()) {
     return;
   }
-  if (const Status sent = uploader_.send_oldest(client_); !sent) {
+  if (const Status sent = uploader.send_oldest(client_); !sent) {
     log_warning("{}", sent.error().text());
   }
 }
 
+void Agent::upload() {
+  upload(spool_, uploader_);
+  upload(recordings_, recording_uploader_);
+}
+
 int64_t Agent::next_due_ns() const {
-  const bool uploads = registered_ && spool_.waiting() > 0;
-  return std::min({contact_due_ns_, lease_end_ns_, uploads ? uploader_.due_ns() : INT64_MAX});
+  const auto due_ns = [this](const spool::Spool& from, const spool::Uploader& uploader) {
+    return registered_ && from.waiting() > 0 ? uploader.due_ns() : INT64_MAX;
+  };
+  return std::min(
+      {contact_due_ns_, lease_end_ns_, due_ns(spool_, uploader_), due_ns(recordings_, recording_uploader_)});
 }
 
 void Agent::run() {
@@ -340,6 +428,7 @@ void Agent::run() {
     upload();
     // First the wake-ups, then the look at the spool: what is pushed in between wakes us again.
     spool_.drain_wakeups();
+    recordings_.drain_wakeups();
     woken = wait(next_due_ns());
   }
 }
@@ -347,10 +436,10 @@ void Agent::run() {
 bool Agent::wait(int64_t until_ns) {
   for (;;) {
     notifier_.alive();
-    const Readable readable =
-        wait_readable(wake_fd_, spool_.wake_fd(), std::min(until_ns, notifier_.alive_until_ns()));
+    const Readable readable = wait_readable({wake_fd_, spool_.wake_fd(), recordings_.wake_fd()},
+                                            std::min(until_ns, notifier_.alive_until_ns()));
     // Being due to say that we live is no reason to try again what just failed.
-    if (readable.first || readable.second || monotonic_now_ns() >= until_ns) {
+    if (readable.any || monotonic_now_ns() >= until_ns) {
       return readable.first;
     }
   }
@@ -359,21 +448,28 @@ bool Agent::wait(int64_t until_ns) {
 void Agent::stop_collecting() {
   collecting_.stop();
   scraping_.stop();
+  recording_.stop();
+  binaries_.stop();
 }
 
-void Agent::flush() {
-  const int64_t until_ns = monotonic_now_ns() + kFlushNs;
-  for (int64_t left_ms = kFlushNs / kNsPerMs; spool_.waiting() > 0 && left_ms > 0;
+void Agent::flush(const spool::Spool& from, spool::Uploader& uploader, int64_t until_ns) {
+  for (int64_t left_ms = (until_ns - monotonic_now_ns()) / kNsPerMs; from.waiting() > 0 && left_ms > 0;
        left_ms = (until_ns - monotonic_now_ns()) / kNsPerMs) {
     http::Client client({.base_url = server_, .timeout_ms = left_ms, .credentials = credentials_.own});
-    if (const Status sent = uploader_.send_oldest(client); !sent) {
+    if (const Status sent = uploader.send_oldest(client); !sent) {
       log_warning("{}", sent.error().text());
       break;
     }
   }
-  if (const uint64_t waiting = spool_.waiting(); waiting > 0) {
-    log_info("{} profiles are in the spool and will be sent after the next start", waiting);
+  if (const uint64_t waiting = from.waiting(); waiting > 0) {
+    log_info("{} {} are in the spool and will be sent after the next start", waiting, from.kind().nouns);
   }
+}
+
+void Agent::flush() {
+  const int64_t until_ns = monotonic_now_ns() + kFlushNs;
+  flush(spool_, uploader_, until_ns);
+  flush(recordings_, recording_uploader_, until_ns);
 }
 
 }  // namespace plimsoll

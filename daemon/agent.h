@@ -8,6 +8,8 @@
 
 #include "base/result.h"
 #include "config/daemon_config.h"
+#include "daemon/binaries/binary_upload_thread.h"
+#include "daemon/bursts/recording_thread.h"
 #include "daemon/collecting_thread.h"
 #include "daemon/credentials.h"
 #include "daemon/governor.h"
@@ -37,14 +39,14 @@ struct AgentSetup {
 // no network) is tried again, with growing pauses and jitter; profiles wait in the spool meanwhile, and survive this process.
 class Agent {
  public:
-  // Borrows the governor, and the spool, which outlive an agent: what one has used, the next one has used; what it has not sent, the
-  // next one sends. A readable `wake_fd` ends run(), and any request under way.
-  Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, ServiceNotifier& notifier,
-        int wake_fd);
+  // Borrows the governor, and the spools of profiles and of recordings of bursts, which outlive an agent: what one has used, the next
+  // one has used; what it has not sent, the next one sends. A readable `wake_fd` ends run(), and any request under way.
+  Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, spool::Spool& recordings,
+        ServiceNotifier& notifier, int wake_fd);
 
   // Until `wake_fd` is readable. Collecting goes on, and run() may be called again.
   void run();
-  // Ends the running window: its profile is in the spool then. Nothing is collected afterwards.
+  // Ends the running window and the running recording: both are in their spools then. Nothing is collected afterwards.
   void stop_collecting();
   // Sends what is spooled for as long as the server answers, and for 5 s at most. The rest waits on disk for the next run.
   void flush();
@@ -60,13 +62,19 @@ class Agent {
   Status register_machine();
   Status heartbeat();
   void add_census(wire::HeartbeatRequest& request);
+  void assign(const wire::HeartbeatReply& reply);
   void end_lease();
   void fill_in_status(wire::DaemonStatus& status);
   void hand_over(wire::RawProfile profile);
+  bursts::RecordingContext recording_context(const config::DaemonConfig& config);
   void learn_time(int64_t server_time_ns, int64_t sent_ns);
   // Each does what is due, or nothing.
   void keep_in_contact();
   void upload();
+  // The oldest of a spool, if it is due.
+  void upload(const spool::Spool& from, spool::Uploader& uploader);
+  // As long as the server answers, until `until_ns`.
+  void flush(const spool::Spool& from, spool::Uploader& uploader, int64_t until_ns);
   int64_t next_due_ns() const;
   // True when the agent is to stop running; false when the spool has something new or the time has come.
   bool wait(int64_t until_ns);
@@ -80,6 +88,8 @@ class Agent {
   http::Client client_;
   spool::Spool& spool_;
   spool::Uploader uploader_;
+  spool::Spool& recordings_;
+  spool::Uploader recording_uploader_;
   ServiceNotifier& notifier_;
   const int wake_fd_;
   std::string problem_;
@@ -96,9 +106,11 @@ class Agent {
   int64_t lease_end_ns_ = INT64_MAX;  // until then what was assigned holds
   std::atomic<int64_t> server_offset_ns_ = 0;
   std::atomic<bool> wants_kernel_symbols_ = true;  // the server, as far as we know
+  binaries::BinaryUploadThread binaries_;
   // Last: their threads use the members above.
   CollectingThread collecting_;
   scrape::ScrapingThread scraping_;
+  bursts::RecordingThread recording_;
 };
 
 }  // namespace plimsoll

@@ -17,7 +17,7 @@ constexpr int64_t kLongestPauseNs = 120 * kNsPerSecond;
 constexpr int64_t kObserveIntervalNs = kNsPerSecond / 4;
 // Before its start, an assignment's events are opened and processes are read.
 constexpr int64_t kAheadNs = kNsPerSecond;
-// A wall clock may be set while somebody waits for a time of it.
+// A wall clock may be set while a thread waits for a time of that clock.
 constexpr int64_t kLongestWaitNs = 5 * kNsPerSecond;
 
 }  // namespace

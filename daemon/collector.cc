@@ -9,6 +9,7 @@
 #include "capture/profile/sample_assembly.h"
 #include "daemon/energy.h"
 #include "daemon/events/cpu_list.h"
+#include "daemon/events/event_names.h"
 #include "daemon/jit/jit_names.h"
 #include "daemon/machine_counters.h"
 #include "daemon/reach_notes.h"
@@ -22,6 +23,8 @@ namespace {
 
 constexpr int64_t kShortestDrainNs = 100'000'000;
 constexpr int64_t kLongestDrainNs = 250'000'000;
+// Rings of switches have so much less memory than those of samples, and beside it.
+constexpr uint64_t kWaitsPartOfRings = 4;
 
 wire::ClockPair read_clocks() {
   wire::ClockPair pair;
@@ -115,7 +118,12 @@ Status Collector::open_sampler() {
   sampler_options.cpus = cpus_ = *cpus;
   sampler_options.stack_bytes = options_.assignment.stack_bytes();
   sampler_options.seed = random_();
-  sampler_options.on_side_band_lost = [this] { processes_.invalidate(); };
+  sampler_options.on_side_band_lost = [this] {
+    processes_.invalidate();
+    if (waits_ != nullptr) {
+      waits_->forget_threads();
+    }
+  };
   for (const PlannedEvent& event : plan_.events) {
     sampler_options.events.push_back(event.sampled);
   }
@@ -142,7 +150,50 @@ Status Collector::open_sampler() {
     notes_.push_back(smaller_rings_note(fitted->sample_pages, wanted_pages));
   }
   sampler_ = std::make_unique<perf::Sampler>(std::move(fitted->sampler));
+  open_waits(max_ring_bytes / kWaitsPartOfRings);
   return {};
+}
+
+void Collector::drop_waits_of_other_namespaces() {
+  const auto runnable = std::ranges::find(plan_.waits, perf::kRunnableEvent);
+  if (runnable == plan_.waits.end() || processes_.sees_all_processes()) {
+    return;
+  }
+  wire::MissingEvent& missing = plan_.missing.emplace_back();
+  missing.set_name(*runnable);
+  missing.set_reason(
+      "wake-ups name threads by their IDs in the machine's PID namespace, and this daemon runs in another");
+  plan_.waits.erase(runnable);
+}
+
+void Collector::open_waits(uint64_t max_ring_bytes) {
+  drop_waits_of_other_namespaces();
+  if (plan_.waits.empty()) {
+    return;
+  }
+  const auto index_of = [this](std::string_view name) {
+    const auto found = std::ranges::find_if(
+        plan_.events, [&](const PlannedEvent& event) { return event.sampled.type.name == name; });
+    return found == plan_.events.end() ? -1 : static_cast<int>(found - plan_.events.begin());
+  };
+  auto opened = waits::WaitEvents::open({.wanted = waits::wanted_waits(plan_.waits),
+                                         .cpus = cpus_,
+                                         .switches = index_of("context-switches"),
+                                         .lock_begins = index_of("lock:contention_begin"),
+                                         .clock = index_of("cpu-clock"),
+                                         .switches_per_second = plan_.switches_per_second,
+                                         .max_ring_bytes = max_ring_bytes,
+                                         .seed = random_()});
+  if (opened) {
+    waits_ = std::move(*opened);
+    return;
+  }
+  notes_.push_back(opened.error().text());
+  for (const std::string& name : plan_.waits) {
+    wire::MissingEvent& missing = plan_.missing.emplace_back();
+    missing.set_name(name);
+    missing.set_reason(opened.error().text());
+  }
 }
 
 Status Collector::learn_processes() {
@@ -210,12 +261,19 @@ Status Collector::sample(const WindowOptions& window, const std::function<void(B
     if (auto passed = sampler_->pass_turn(); !passed) {
       return passed;
     }
-    const auto woken =
-        sampler_->wait(std::min({redraw_at_ns, sampler_->turn_ends_ns(), end_ns}), window.wake_fd);
+    const int64_t slot_ends_ns = waits_ == nullptr ? INT64_MAX : waits_->slot_ends_ns();
+    const auto woken = sampler_->wait(
+        std::min({redraw_at_ns, sampler_->turn_ends_ns(), slot_ends_ns, end_ns}), window.wake_fd);
     if (!woken) {
       return propagate(woken);
     }
-    sampler_->drain(consume);
+    const int64_t settled_ns = sampler_->drain(consume);
+    if (waits_ != nullptr) {
+      waits_->settle(settled_ns);
+      if (auto passed = waits_->pass_slot(); !passed) {
+        return passed;
+      }
+    }
     ends = *woken || must_end(cost);
     now_ns = monotonic_now_ns();
     if (window.progress) {
@@ -228,9 +286,25 @@ Status Collector::sample(const WindowOptions& window, const std::function<void(B
 Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builder, WindowCost& cost) {
   SampleAssembly assembly(processes_, kernel_.get(), &user_stacks_, builder,
                           [this](uint64_t id) { return sampler_->event_index(id); });
+  if (waits_ == nullptr) {
+    return run_sampler(window, assembly, builder, cost);
+  }
+  Status ran = waits_->begin_window(assembly, window.duration_ns, cost.slowdown());
+  if (ran) {
+    ran = run_sampler(window, assembly, builder, cost);
+  }
+  waits_->finish_window();
+  return ran;
+}
+
+Status Collector::run_sampler(const WindowOptions& window, SampleAssembly& assembly,
+                              const ProfileBuilder& builder, WindowCost& cost) {
   uint64_t undecodable = 0;
   const auto consume = [&](Bytes bytes) {
     if (const auto record = perf::decode_record(bytes, &sampler_->branch_events())) {
+      if (waits_ != nullptr) {
+        waits_->apply(*record);
+      }
       assembly.apply(*record);
     } else {
       ++undecodable;
@@ -242,7 +316,9 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
     return enabled;
   }
   const Status sampled = sample(window, consume, builder, cost);
-  const Status disabled = sampler_->disable();
+  const Status ended = waits_ == nullptr ? Status() : waits_->end_window();
+  Status disabled = sampler_->disable();
+  disabled = ended ? disabled : ended;
   if (!sampled || !disabled) {
     return !sampled ? sampled : disabled;
   }
@@ -266,6 +342,9 @@ Status Collector::follow_processes(int64_t duration_ns, int wake_fd) {
     // No samples: the events are disabled between windows.
     sampler_->drain([this](Bytes bytes) {
       if (const auto record = perf::decode_record(bytes)) {
+        if (waits_ != nullptr) {
+          waits_->apply(*record);
+        }
         processes_.apply(*record);
       }
     });
@@ -326,6 +405,9 @@ Status Collector::write_counted(OpenWindow& open, wire::RawProfile& profile) {
   write_counts(plan_, *counts, profile);
   for (const auto& window_counts : window_counts_) {
     window_counts->add_to(profile, open.builder);
+  }
+  if (waits_ != nullptr) {
+    waits_->write(profile, open.builder);
   }
   profile.set_lost_side_band(*side_band_lost - open.side_band_lost);
   follow_rates(*counts, plan_, *sampler_);

@@ -16,6 +16,7 @@
 #include "daemon/exact_counts.h"
 #include "daemon/governor.h"
 #include "daemon/sampling/sampler.h"
+#include "daemon/waits/wait_events.h"
 #include "daemon/window_cost.h"
 #include "daemon/window_counts/window_counts.h"
 #include "proto/profile.pb.h"
@@ -76,6 +77,10 @@ class Collector {
  private:
   explicit Collector(CollectorOptions options);
   Status open_sampler();
+  // Where the plan has events that are made of switches; without them, and with the reason, where these cannot be recorded.
+  void open_waits(uint64_t max_ring_bytes);
+  // runnable-ns, where the kernel's wake-ups name threads otherwise than its switches.
+  void drop_waits_of_other_namespaces();
   // Before the first window: the processes that are there, and what changed while they were read.
   Status learn_processes();
   // What a window needs from its opening to its profile.
@@ -92,6 +97,9 @@ class Collector {
   void note_unknown_processes(uint64_t unknown_before, wire::RawProfile& profile) const;
   void end_window();
   Status run_window(const WindowOptions& window, ProfileBuilder& builder, WindowCost& cost);
+  // From the first record of the window to the last.
+  Status run_sampler(const WindowOptions& window, SampleAssembly& assembly, const ProfileBuilder& builder,
+                     WindowCost& cost);
   // From enabled to disabled.
   Status sample(const WindowOptions& window, const std::function<void(Bytes record)>& consume,
                 const ProfileBuilder& builder, WindowCost& cost);
@@ -110,6 +118,7 @@ class Collector {
   UserStacks user_stacks_;
   std::vector<int> cpus_;  // that are sampled
   std::unique_ptr<perf::Sampler> sampler_;
+  std::unique_ptr<waits::WaitEvents> waits_;  // null: none are wanted, or none can be had
   std::vector<std::unique_ptr<WindowCounts>> window_counts_;
   std::mt19937_64 random_;
   bool scanned_ = false;

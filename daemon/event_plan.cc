@@ -20,6 +20,9 @@ constexpr int64_t kDefaultTurnNs = 1'000'000'000;
 constexpr int64_t kShortestTurnNs = 20'000'000;
 constexpr int64_t kFewestTurns = 4;           // of each set within a window
 constexpr uint32_t kBurstsOfCompanions = 10;  // times the rate that they are wanted at
+constexpr std::string_view kSwitches = "context-switches";
+constexpr std::string_view kLockBegins = "lock:contention_begin";
+constexpr std::string_view kLatencyClock = "cpu-clock";
 // Each takes file descriptors on every CPU, and a tenth of a second where its rate is unknown.
 constexpr size_t kMaxEvents = 64;
 constexpr uint64_t kLongestPeriod = uint64_t{1} << 50;  // times the largest slowdown it is still a number
@@ -101,6 +104,7 @@ class Planner {
  private:
   Status choose(const wire::EventRequest& request, uint32_t rate_hz);
   Status choose_counted(const perf::EventType& event);
+  Status choose_waits(const wire::EventRequest& request);
   Status choose_defaults();
   Status choose_stand_in();
   Status choose_requested(std::span<const wire::EventRequest> requests);
@@ -111,6 +115,11 @@ class Planner {
   Status try_twice(const perf::EventType& event) const;
   // Not asked for, and no loss where they cannot be had: they say so, that is all.
   void add_companions();
+  // What CPU time by latency is made of, after what was asked for, which may have it.
+  void add_latency_clock();
+  // What the stacks of waits come from.
+  void add_wait_stacks();
+  void add_stacks_of(std::string_view name);
   // Where the assignment asks for them; no failure of the others where this machine records none.
   void add_branch_stacks();
   void number_sets();
@@ -131,7 +140,9 @@ Result<EventPlan> Planner::plan() {
   if (!chosen) {
     return propagate(chosen);
   }
+  add_latency_clock();
   share_stacks();
+  add_wait_stacks();
   add_companions();
   add_branch_stacks();
   number_sets();
@@ -151,6 +162,9 @@ Status Planner::choose(const wire::EventRequest& request, uint32_t rate_hz) {
   if (!is_allowed(request.name(), allowed_)) {
     return fail(ErrorCode::kDenied, "event {} is not among those this machine allows (limits.events)",
                 request.name());
+  }
+  if (perf::is_wait_event(request.name())) {
+    return choose_waits(request);
   }
   const auto found = machine_.find(request.name());
   if (!found) {
@@ -175,6 +189,43 @@ Status Planner::choose(const wire::EventRequest& request, uint32_t rate_hz) {
   event->note = note;
   plan_.events.push_back(std::move(*event));
   return {};
+}
+
+Status Planner::choose_waits(const wire::EventRequest& request) {
+  const std::string& name = request.name();
+  if (std::ranges::find(plan_.waits, name) != plan_.waits.end()) {
+    return fail(ErrorCode::kInvalid, "event {} is requested twice", name);
+  }
+  if (request.period() != 0) {
+    return with_hint(fail(ErrorCode::kInvalid, "event {} has no period", name),
+                     fmt::format("its stacks have that of {}", kSwitches));
+  }
+  std::vector<std::string_view> tracepoints;
+  if (name == perf::kRunnableEvent) {
+    tracepoints = {"sched:sched_wakeup"};
+  } else if (name == perf::kLockWaitEvent) {
+    tracepoints = {kLockBegins, "lock:contention_end"};
+  }
+  for (const std::string_view tracepoint : tracepoints) {
+    const auto found = machine_.find(tracepoint);
+    const auto tried = found ? machine_.try_sampling(*found) : propagate(found);
+    if (!tried) {
+      return propagate(tried, "event {}", name);
+    }
+  }
+  plan_.waits.push_back(name);
+  return {};
+}
+
+void Planner::add_latency_clock() {
+  const auto latency = std::ranges::find(plan_.waits, perf::kCpuLatencyEvent);
+  if (latency == plan_.waits.end() || is_planned(kLatencyClock, plan_)) {
+    return;
+  }
+  if (auto chosen = choose(request_of(kLatencyClock), assignment_.rate_hz()); !chosen) {
+    plan_.waits.erase(latency);
+    say_missing(perf::kCpuLatencyEvent, chosen.error());
+  }
 }
 
 Status Planner::choose_defaults() {
@@ -216,7 +267,7 @@ Status Planner::choose_requested(std::span<const wire::EventRequest> requests) {
       last_failure = chosen;
     }
   }
-  return plan_.events.empty() && plan_.counted.empty() ? last_failure : Status();
+  return plan_.events.empty() && plan_.counted.empty() && plan_.waits.empty() ? last_failure : Status();
 }
 
 void Planner::say_missing(std::string_view name, const Error& why) {
@@ -264,6 +315,47 @@ Status Planner::try_twice(const perf::EventType& event) const {
     }
   }
   return {};
+}
+
+void Planner::add_stacks_of(std::string_view name) {
+  const auto chosen = choose(request_of(name), assignment_.stack_rate_hz());
+  if (!chosen || !is_sampled(name, plan_)) {
+    plan_.notes.push_back(
+        fmt::format("waits have no stacks: {}",
+                    chosen ? fmt::format("{} cannot be sampled", name) : chosen.error().text()));
+    return;
+  }
+  PlannedEvent& event = plan_.events.back();
+  event.is_companion = true;
+  event.sampled.set = perf::kEverySet;
+  event.followed_rate_hz = assignment_.stack_rate_hz();
+  // Threads may begin to switch often within a window, as companions may.
+  event.min_period =
+      std::max(event.min_period,
+               perf::mean_period(event.sampled.type, assignment_.stack_rate_hz() * kBurstsOfCompanions));
+}
+
+void Planner::add_wait_stacks() {
+  if (plan_.waits.empty()) {
+    return;
+  }
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(plan_.waits, name) != plan_.waits.end();
+  };
+  if (const auto switches = machine_.find(kSwitches)) {
+    plan_.switches_per_second = machine_.rate_of(*switches).value_or(switches->nominal_per_second);
+  }
+  if ((has(perf::kOffCpuEvent) || has(perf::kRunnableEvent)) && !is_planned(kSwitches, plan_)) {
+    add_stacks_of(kSwitches);
+    if (is_sampled(kSwitches, plan_)) {
+      PlannedEvent& event = plan_.events.back();
+      event.sampled.mean_period = perf::followed_period(plan_.switches_per_second, event.followed_rate_hz,
+                                                        event.sampled.mean_period, event.min_period);
+    }
+  }
+  if (has(perf::kLockWaitEvent) && !is_planned(kLockBegins, plan_)) {
+    add_stacks_of(kLockBegins);
+  }
 }
 
 void Planner::add_companions() {

@@ -27,6 +27,10 @@ struct EventPlan {
   std::vector<PlannedEvent> events;  // sampled
   std::vector<perf::EventType>
       counted;  // that their PMUs count without being able to sample (machine_counters.h)
+  // Made of switches (daemon/waits), by name; what they are made of is among `events`: `context-switches` with stacks,
+  // `lock:contention_begin`, `cpu-clock`.
+  std::vector<std::string> waits;
+  double switches_per_second = 0;  // on the busiest CPU, where `waits` has any
   std::vector<wire::MissingEvent> missing;
   std::vector<std::string> notes;
 };

@@ -17,6 +17,7 @@
 #include "daemon/probe.h"
 #include "daemon/run_service.h"
 #include "daemon/scrape/scrape_once.h"
+#include "proto/protobuf_log.h"
 
 namespace plimsoll {
 namespace {
@@ -221,6 +222,8 @@ void add_bursts_command(CommandLine& line) {
   record->add_flag("--system-calls", bursts.recorder.with_system_calls,
                    "Also record begin and end of all system calls, without their arguments");
   record->add_flag("--page-faults", bursts.recorder.with_page_faults, "Also record page faults");
+  record->add_flag("--disk", bursts.recorder.with_disk, "Also record begin and end of requests of disks");
+  record->add_flag("--network", bursts.recorder.with_network, "Also record packets, their sizes alone");
   record->footer(R"(Arguments of system calls are not recorded, except those of marks. See docs/bursts.md.
 
 Example:
@@ -342,5 +345,6 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   plimsoll::return_freed_memory();
+  plimsoll::wire::use_own_log();
   return plimsoll::run(argc, argv);
 }

@@ -11,6 +11,7 @@
 #include "capture/identity/kernel.h"
 #include "capture/identity/proc_fs.h"
 #include "capture/identity/safe_open.h"
+#include "daemon/bursts/burst_recorder.h"
 #include "daemon/energy.h"
 #include "daemon/event_plan.h"
 #include "daemon/events/machine_aliases.h"
@@ -247,6 +248,9 @@ std::vector<ProbeFinding> probe() {
   probe_tracepoints(machine.catalogue(), findings);
   probe_energy(machine.catalogue(), findings);
   probe_exact_counts(findings);
+  findings.push_back(from_status("bursts", bursts::BurstRecorder::check(),
+                                 "switches, wake-ups and marks: \"plimsolld bursts record\", or by "
+                                 "assignment where bursts.permit is set"));
   probe_kernel(findings);
   probe_processes(findings);
   probe_system_calls(findings);

@@ -13,9 +13,12 @@
 #include "daemon/service/service_notifier.h"
 #include "daemon/service/signals.h"
 #include "daemon/spool/spool.h"
+#include "traces/bursts/burst_events.h"
 
 namespace plimsoll {
 namespace {
+
+constexpr uint64_t kMaxSpooledRecordings = 10'000;
 
 void log_missing_capabilities() {
   for (const Capability& capability : needed_capabilities()) {
@@ -29,6 +32,9 @@ Result<AgentSetup> setup_of(config::DaemonConfig config) {
   auto rules = identity::JobRules::compile(config.identity);
   if (!rules) {
     return propagate(rules, "reading the configuration");
+  }
+  if (const Status known = traces::check_burst_events(config.bursts_events); !known) {
+    return with_field(propagate(known, "reading the configuration"), "bursts.events");
   }
   auto exact_counts = compile_exact_counts(config.count);
   if (!exact_counts) {
@@ -52,8 +58,9 @@ Result<AgentSetup> setup_of(config::DaemonConfig config) {
 }
 
 Budget budget_of(const config::DaemonConfig& config) {
+  const int64_t of_bursts = config.bursts_permit ? config.bursts_max_memory_bytes : 0;
   return {.cpu_share = config.max_cpu_percent / 100,
-          .resident_bytes = static_cast<uint64_t>(config.max_memory_bytes)};
+          .resident_bytes = static_cast<uint64_t>(config.max_memory_bytes + of_bursts)};
 }
 
 Result<AgentSetup> read_again(const config::DaemonConfig& current, const config::LoadInputs& inputs) {
@@ -96,7 +103,9 @@ Status check_reload(const config::DaemonConfig& current, const config::DaemonCon
                         : next.state_dir != current.state_dir               ? "daemon.state_dir"
                         : next.max_spool_bytes != current.max_spool_bytes   ? "limits.max_spool_bytes"
                         : next.max_spool_age_ns != current.max_spool_age_ns ? "limits.max_spool_age"
-                                                                            : nullptr;
+                        : next.bursts_max_spool_bytes != current.bursts_max_spool_bytes
+                            ? "bursts.max_spool_bytes"
+                            : nullptr;
   if (changed == nullptr) {
     return {};
   }
@@ -118,6 +127,16 @@ Status run_service(config::DaemonConfig config, const config::LoadInputs& inputs
   if (!spool) {
     return propagate(spool);
   }
+  // Whether bursts are permitted or not: recordings of a former run are sent.
+  const auto recordings =
+      spool::Spool::open({.folder = config.state_dir + "/spool-bursts",
+                          .kind = &spool::kind_of_recordings(),
+                          .max_bytes = static_cast<uint64_t>(config.bursts_max_spool_bytes),
+                          .max_age_ns = config.max_spool_age_ns,
+                          .max_profiles = kMaxSpooledRecordings});
+  if (!recordings) {
+    return propagate(recordings);
+  }
   auto first = setup_of(std::move(config));
   if (!first) {
     return propagate(first);
@@ -127,7 +146,7 @@ Status run_service(config::DaemonConfig config, const config::LoadInputs& inputs
   for (;;) {
     log_info("sending to {}", setup.config.server);
     governor.set_budget(budget_of(setup.config));
-    Agent agent(setup, governor, **spool, notifier, signals->fd());
+    Agent agent(setup, governor, **spool, **recordings, notifier, signals->fd());
     notifier.ready();
     auto next = run_until_changed(agent, setup.config, inputs, *signals, notifier);
     if (!next) {

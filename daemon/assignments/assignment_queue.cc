@@ -87,6 +87,11 @@ bool AssignmentQueue::is_wanted(const wire::Assignment& assignment) const {
       entries_, [&](const Entry& entry) { return entry.is_open() && same(entry.assignment, assignment); });
 }
 
+bool AssignmentQueue::is_open(std::string_view id) const {
+  return std::ranges::any_of(
+      entries_, [&](const Entry& entry) { return entry.is_open() && entry.assignment.id() == id; });
+}
+
 void AssignmentQueue::set_state(std::string_view id, wire::AssignmentState state, const std::string& detail) {
   if (Entry* entry = find(id)) {
     entry->state = state;

@@ -25,7 +25,7 @@ struct WantedAssignment {
 class AssignmentQueue {
  public:
   // What the newest reply names. Those that were named before stay as far as they are; those that are not named any more are forgotten.
-  // One that has changed begins anew.
+  // One that has changed starts again.
   void replace(std::vector<WantedAssignment> wanted);
   // None of those named is run any further.
   void fail_open(const std::string& why);
@@ -40,6 +40,8 @@ class AssignmentQueue {
 
   // Whether it is still to be run.
   bool is_wanted(const wire::Assignment& assignment) const;
+  // Whether one of that ID is still to be run, or runs.
+  bool is_open(std::string_view id) const;
   // `detail` may hold any bytes, of which the first thousand are reported, made printable.
   void set_state(std::string_view id, wire::AssignmentState state, const std::string& detail = {});
   std::vector<wire::AssignmentReport> reports() const;

@@ -1,5 +1,6 @@
 #include "daemon/bursts/burst_clock.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/timerfd.h>
 #include <sys/timex.h>
@@ -7,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <system_error>
 
 #include "base/time.h"
 
@@ -19,6 +21,16 @@ traces::ClockState read_clock_state() {
   return {.is_synchronized = result >= 0 && result != TIME_ERROR && (state.status & STA_UNSYNC) == 0,
           .max_error_ns = state.maxerror * kNsPerUs,
           .estimated_error_ns = state.esterror * kNsPerUs};
+}
+
+std::string clock_state_problem() {
+  timex state{};
+  return ::adjtimex(&state) >= 0
+             ? std::string()
+             : fmt::format(
+                   "whether the clock is synchronized is unknown: adjtimex: {}; systemd units require "
+                   "ProtectClock=no and SystemCallFilter=adjtimex clock_adjtime",
+                   std::error_code(errno, std::generic_category()).message());
 }
 
 int64_t wall_offset_ns() {

@@ -1,14 +1,18 @@
 // The wall clock of bursts: waiting for an edge, and how right the clock is.
 #pragma once
 
+#include <string>
+
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "traces/bursts/recording/burst_recording.h"
 
 namespace plimsoll::bursts {
 
-// What the kernel estimates. Not behind the system call filter, which has no adjtimex(2).
+// What the kernel estimates; not synchronized where adjtimex(2) is refused. About 1 us.
 traces::ClockState read_clock_state();
+// Why that is refused, in words, as by ProtectClock= of systemd; empty: it is not.
+std::string clock_state_problem();
 
 // CLOCK_REALTIME - CLOCK_MONOTONIC.
 int64_t wall_offset_ns();

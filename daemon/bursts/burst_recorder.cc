@@ -49,12 +49,41 @@ std::vector<Wanted> wanted_tracepoints(const BurstRecorderOptions& options) {
   if (options.with_page_faults) {
     wanted.push_back({BurstEventKind::kPageFault, {"exceptions", "page_fault_user"}, false});
   }
+  if (options.with_disk) {
+    wanted.push_back({BurstEventKind::kDiskIssue, {"block", "block_rq_issue"}, false});
+    wanted.push_back({BurstEventKind::kDiskDone, {"block", "block_rq_complete"}, false});
+  }
+  if (options.with_network) {
+    wanted.push_back({BurstEventKind::kPacketSent, {"net", "net_dev_queue"}, false});
+    wanted.push_back({BurstEventKind::kPacketReceived, {"net", "netif_receive_skb"}, false});
+  }
   return wanted;
 }
 
 Result<BurstTracepoint> find_tracepoint(const std::string& tracefs, const Wanted& wanted) {
   const auto format = read_tracepoint_format(tracefs, wanted.name);
   return format ? burst_tracepoint(wanted.kind, *format) : propagate(format);
+}
+
+// Adds to `notes` what is not there.
+Result<std::vector<BurstTracepoint>> find_tracepoints(const BurstRecorderOptions& options,
+                                                      std::vector<std::string>& notes) {
+  const auto tracefs = perf::find_tracefs("/sys");
+  if (!tracefs) {
+    return propagate(tracefs, "bursts are recorded by tracepoints");
+  }
+  std::vector<BurstTracepoint> tracepoints;
+  for (const Wanted& wanted : wanted_tracepoints(options)) {
+    auto tracepoint = find_tracepoint(*tracefs, wanted);
+    if (tracepoint) {
+      tracepoints.push_back(std::move(*tracepoint));
+    } else if (wanted.is_required) {
+      return propagate(tracepoint);
+    } else {
+      notes.push_back(fmt::format("not recorded: {}: {}", name_of(wanted.kind), tracepoint.error().text()));
+    }
+  }
+  return tracepoints;
 }
 
 perf_event_attr attr_of(const BurstTracepoint& tracepoint, bool is_leader, uint64_t ring_bytes) {
@@ -89,25 +118,23 @@ uint32_t pages_per_ring(uint64_t max_ring_bytes, size_t cpus, uint64_t page_byte
   return static_cast<uint32_t>(std::bit_floor(std::max<uint64_t>(share / page_bytes, 1)));
 }
 
-BurstRecorder::BurstRecorder(std::vector<BurstTracepoint> tracepoints, std::vector<std::string> notes)
-    : tracepoints_(std::move(tracepoints)), notes_(std::move(notes)), collector_(tracepoints_, SYS_getpid) {}
+Result<std::unique_ptr<Recorder>> open_burst_recorder(const BurstRecorderOptions& options) {
+  auto recorder = BurstRecorder::open(options);
+  return recorder ? Result<std::unique_ptr<Recorder>>(std::move(*recorder)) : propagate(recorder);
+}
+
+BurstRecorder::BurstRecorder(std::vector<BurstTracepoint> tracepoints, std::vector<std::string> notes,
+                             std::vector<int> online)
+    : tracepoints_(std::move(tracepoints)),
+      notes_(std::move(notes)),
+      online_(std::move(online)),
+      collector_(tracepoints_, SYS_getpid) {}
 
 Result<std::unique_ptr<BurstRecorder>> BurstRecorder::open(const BurstRecorderOptions& options) {
-  const auto tracefs = perf::find_tracefs("/sys");
-  if (!tracefs) {
-    return propagate(tracefs, "bursts are recorded by tracepoints");
-  }
-  std::vector<BurstTracepoint> tracepoints;
   std::vector<std::string> notes;
-  for (const Wanted& wanted : wanted_tracepoints(options)) {
-    auto tracepoint = find_tracepoint(*tracefs, wanted);
-    if (tracepoint) {
-      tracepoints.push_back(std::move(*tracepoint));
-    } else if (wanted.is_required) {
-      return propagate(tracepoint);
-    } else {
-      notes.push_back(fmt::format("not recorded: {}: {}", name_of(wanted.kind), tracepoint.error().text()));
-    }
+  auto tracepoints = find_tracepoints(options, notes);
+  if (!tracepoints) {
+    return propagate(tracepoints);
   }
   const auto cpus = perf::online_cpus();
   if (!cpus) {
@@ -117,7 +144,8 @@ Result<std::unique_ptr<BurstRecorder>> BurstRecorder::open(const BurstRecorderOp
   if (!reader) {
     return propagate(reader);
   }
-  std::unique_ptr<BurstRecorder> recorder(new BurstRecorder(std::move(tracepoints), std::move(notes)));
+  std::unique_ptr<BurstRecorder> recorder(
+      new BurstRecorder(std::move(*tracepoints), std::move(notes), *cpus));
   recorder->reader_ = std::move(*reader);
   const uint32_t pages = pages_per_ring(options.max_ring_bytes, cpus->size(), bytes_of_page());
   for (const int cpu : *cpus) {
@@ -127,6 +155,30 @@ Result<std::unique_ptr<BurstRecorder>> BurstRecorder::open(const BurstRecorderOp
   }
   recorder->reader_->start();
   return recorder;
+}
+
+Status BurstRecorder::check() {
+  std::vector<std::string> notes;
+  const auto tracepoints = find_tracepoints({}, notes);
+  if (!tracepoints) {
+    return propagate(tracepoints);
+  }
+  const auto cpus = perf::online_cpus();
+  if (!cpus) {
+    return propagate(cpus);
+  }
+  if (cpus->empty()) {
+    return fail(ErrorCode::kUnsupported, "no CPU is online");
+  }
+  const BurstTracepoint& tracepoint = tracepoints->front();
+  const auto event =
+      perf::open_event(attr_of(tracepoint, true, kMinRingBytes), cpus->front(), name_of(tracepoint.kind), -1);
+  return event ? Status() : propagate(event);
+}
+
+bool BurstRecorder::is_outdated() const {
+  const auto online = perf::online_cpus();
+  return online && *online != online_;
 }
 
 // The kernel wakes the reader where the event says, or where the ring is full if that comes first: an event whose ring

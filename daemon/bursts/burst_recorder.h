@@ -15,37 +15,34 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "daemon/bursts/event_collector.h"
+#include "daemon/bursts/recorder.h"
 #include "daemon/sampling/ring_reader.h"
 #include "traces/bursts/recording/burst_recording.h"
 
 namespace plimsoll::bursts {
 
-struct BurstRecorderOptions {
-  bool with_system_calls = false;  // entry and exit of all; else marks alone
-  bool with_page_faults = false;
-  uint64_t max_ring_bytes = uint64_t{64} << 20;  // of all CPUs together
-  uint64_t max_burst_bytes = uint64_t{256}
-                             << 20;  // of one burst's records, in memory; what is more is lost and counted
-};
+// As a RecordingThread opens it.
+Result<std::unique_ptr<Recorder>> open_burst_recorder(const BurstRecorderOptions& options);
 
 // Of each CPU's ring: a power of two, at least 32 KiB or a page.
 uint32_t pages_per_ring(uint64_t max_ring_bytes, size_t cpus, uint64_t page_bytes);
 
-class BurstRecorder {
+class BurstRecorder : public Recorder {
  public:
   // Switches and wake-ups must be there; what else is missing gets a note. The error says which privilege or file system is
   // missing, and what to do.
   static Result<std::unique_ptr<BurstRecorder>> open(const BurstRecorderOptions& options);
+  // Whether open() can work, by one event on one CPU. Takes milliseconds.
+  static Status check();
 
-  // Both cost some 30 us per CPU; the times in `burst` are those at which all CPUs record.
-  Status enable(traces::Burst& burst);
-  Status disable(traces::Burst& burst);
-  // After disable(): decodes what the burst recorded, and counts what it lost.
-  Status finish(traces::Burst& burst);
+  Status enable(traces::Burst& burst) override;
+  Status disable(traces::Burst& burst) override;
+  Status finish(traces::Burst& burst) override;
 
-  size_t cpus() const { return leaders_.size(); }
-  const std::vector<std::string>& notes() const { return notes_; }
-  const std::vector<traces::BurstThread>& threads() const { return collector_.threads(); }
+  size_t cpus() const override { return leaders_.size(); }
+  const std::vector<std::string>& notes() const override { return notes_; }
+  std::vector<traces::BurstThread> take_threads() override { return collector_.take_threads(); }
+  bool is_outdated() const override;
 
  private:
   struct OpenEvent {
@@ -54,13 +51,15 @@ class BurstRecorder {
     uint64_t lost = 0;  // until the last finish()
   };
 
-  BurstRecorder(std::vector<BurstTracepoint> tracepoints, std::vector<std::string> notes);
+  BurstRecorder(std::vector<BurstTracepoint> tracepoints, std::vector<std::string> notes,
+                std::vector<int> online);
   Status open_cpu(int cpu, uint32_t pages);
   // With a ring as large as this user may lock.
   Status open_leader(int cpu, uint32_t pages);
 
   std::vector<BurstTracepoint> tracepoints_;
   std::vector<std::string> notes_;
+  std::vector<int> online_;  // CPUs
   EventCollector collector_;
   std::vector<OpenEvent> events_;
   std::vector<size_t> leaders_;  // of events_, by CPU

@@ -25,6 +25,10 @@ struct BurstTracepoint {
   TracepointField state;       // prev_state
   TracepointField call;        // id of a system call
   TracepointField arguments;   // args
+  TracepointField device;      // dev
+  TracepointField sector;
+  TracepointField sectors;  // nr_sector, of 512 bytes
+  TracepointField length;   // len, of a packet
 };
 
 // kUnsupported where this kernel's tracepoint is another.
@@ -51,7 +55,9 @@ class EventCollector {
   uint64_t take_unread_bytes() { return std::exchange(unread_bytes_, 0); }
   // How many events were added and not taken.
   size_t size() const { return events_.size(); }
-  // Of the events that were taken.
+  // Those of the events that were taken since the last call; events have other indexes from then on. Call after take_events().
+  std::vector<traces::BurstThread> take_threads();
+  // Of the events that were taken, until take_threads().
   const std::vector<traces::BurstThread>& threads() const { return threads_; }
 
  private:

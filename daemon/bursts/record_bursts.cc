@@ -9,20 +9,14 @@
 
 #include "base/durable_file.h"
 #include "base/time.h"
-#include "daemon/bursts/burst_clock.h"
+#include "daemon/bursts/burst_loop.h"
+#include "daemon/bursts/recording_builder.h"
 #include "daemon/service/signals.h"
 #include "traces/bursts/burst_config.h"
 #include "traces/bursts/recording/burst_file.h"
 
 namespace plimsoll::bursts {
 namespace {
-
-// The next whole one.
-traces::BurstTimes next_burst(const traces::BurstConfig& config) {
-  const int64_t now_ms = wall_now_ns() / kNsPerMs;
-  const traces::BurstTimes burst = config.burst_at_or_after(now_ms);
-  return now_ms < burst.begin_ms ? burst : config.burst_at_or_after(burst.end_ms);
-}
 
 void show(const std::string& output, const std::string& line) {
   std::FILE* const out = is_standard_output(output) ? stderr : stdout;
@@ -35,62 +29,28 @@ std::string line_of(const traces::Burst& burst) {
                      burst.events.size(), burst.all_lost());
 }
 
-class Recording {
- public:
-  Recording(const RecordBurstsOptions& options, const traces::BurstConfig& config, BurstRecorder& recorder,
-            const Signals& stop)
-      : options_(options), config_(config), recorder_(recorder), stop_(stop) {}
-
-  Status run(traces::BurstRecording& recording) {
-    auto timer = WallTimer::make();
-    if (!timer) {
-      return propagate(timer);
+// What was recorded before an error is in `recording`.
+Status record_into(traces::BurstRecording& recording, const RecordBurstsOptions& options, BurstLoop& loop) {
+  uint64_t events = 0;
+  while (recording.bursts.size() < options.bursts && events <= options.max_events && !loop.is_stopped()) {
+    const traces::BurstTimes planned = loop.next();
+    const auto begun = loop.wait_for(planned);
+    if (!begun) {
+      return propagate(begun);
     }
-    uint64_t events = 0;
-    while (recording.bursts.size() < options_.bursts && events <= options_.max_events) {
-      traces::Burst burst;
-      burst.planned = next_burst(config_);
-      const auto begun = timer->wait_until(burst.planned.begin_ms * kNsPerMs, stop_.fd());
-      if (!begun) {
-        return propagate(begun);
-      }
-      if (*begun == Waited::kStopped) {
-        break;
-      }
-      if (*begun == Waited::kClockWasSet) {
-        continue;
-      }
-      const auto ended = record(burst, *timer);
-      if (!ended) {
-        return propagate(ended);
-      }
-      events += burst.events.size();
-      show(options_.output, line_of(burst));
-      recording.bursts.push_back(std::move(burst));
-      if (*ended == Waited::kStopped) {
-        break;
-      }
+    if (*begun != Waited::kReached) {
+      continue;
     }
-    return {};
+    auto burst = loop.record(planned);
+    if (!burst) {
+      return propagate(burst);
+    }
+    events += burst->events.size();
+    show(options.output, line_of(*burst));
+    recording.bursts.push_back(std::move(*burst));
   }
-
- private:
-  // A burst in which the clock is set ends at once: its end is another time then. The offsets show it.
-  Result<Waited> record(traces::Burst& burst, WallTimer& timer) {
-    if (const Status enabled = recorder_.enable(burst); !enabled) {
-      return propagate(enabled);
-    }
-    const auto ended = timer.wait_until(burst.planned.end_ms * kNsPerMs, stop_.fd());
-    const Status disabled = recorder_.disable(burst);
-    const Status finished = disabled ? recorder_.finish(burst) : disabled;
-    return finished ? ended : propagate(finished);
-  }
-
-  const RecordBurstsOptions& options_;
-  const traces::BurstConfig config_;
-  BurstRecorder& recorder_;
-  const Signals& stop_;
-};
+  return {};
+}
 
 }  // namespace
 
@@ -119,21 +79,21 @@ Status record_bursts(const RecordBurstsOptions& options) {
   recording.clock = options.clock;
   recording.notes = (*recorder)->notes();
   if (is_clock_off(recording.clock, *config)) {
-    recording.notes.push_back(fmt::format(
-        "the clock is {}: bursts of this machine may differ from those of others by over a tenth of a burst",
-        recording.clock.is_synchronized
-            ? fmt::format("right within {} ms", recording.clock.max_error_ns / kNsPerMs)
-            : "not synchronized"));
+    recording.notes.push_back(clock_note(recording.clock));
   }
   for (const std::string& note : recording.notes) {
     show(options.output, "note: " + note);
   }
-  const Status done = Recording(options, *config, **recorder, *stop).run(recording);
+  auto loop = BurstLoop::make(*config, **recorder, stop->fd());
+  if (!loop) {
+    return propagate(loop);
+  }
+  const Status done = record_into(recording, options, *loop);
   // What was recorded before an error is kept.
   if (!done && recording.bursts.empty()) {
     return done;
   }
-  recording.threads = (*recorder)->threads();
+  recording.threads = (*recorder)->take_threads();
   const std::string encoded = encode_bursts(recording);
   if (const Status written = write_file_durably(options.output, as_bytes(encoded)); !written) {
     return written;

@@ -43,9 +43,9 @@ EventCode generic_code_on(const Pmu& pmu, bool is_only_one, const EventCode& cod
 
 // Names of what is measured by other means than events of a PMU.
 bool is_reserved(std::string_view name) {
-  constexpr std::array<std::string_view, 10> kBeginnings{
-      "alloc-",  "app-cpu-", "branch-records", "branch-stacks", "cpu-time",
-      "energy-", "exact-",   "heap-",          "lock-",         "wall-"};
+  constexpr std::array<std::string_view, 14> kBeginnings{
+      "alloc-", "app-cpu-", "branch-records", "branch-stacks",    "cpu-latency-", "cpu-time",  "energy-",
+      "exact-", "heap-",    "lock-",          "kernel-lock-wait", "off-cpu-",     "runnable-", "wall-"};
   return std::ranges::any_of(kBeginnings, [&](std::string_view start) { return name.starts_with(start); });
 }
 
@@ -92,6 +92,10 @@ Result<EventType> EventCatalogue::find(std::string_view name) const {
   const auto traits = describe_event(name);
   if (!traits) {
     return propagate(traits);
+  }
+  if (is_wait_event(name)) {
+    return fail(ErrorCode::kUnsupported, "event {} is made of switches between threads, no counter has it",
+                name);
   }
   if (is_pmu_event(name)) {
     return find_pmu_event(name);

@@ -15,7 +15,10 @@ namespace plimsoll::perf {
 namespace {
 
 constexpr double kCpuHz = 3e9;
+constexpr double kClockHz = 1e9;
 constexpr double kMaxTracepoints = 1e5;
+constexpr std::array<std::string_view, 4> kWaitEvents{kOffCpuEvent, kRunnableEvent, kLockWaitEvent,
+                                                      kCpuLatencyEvent};
 
 EventType generic(uint32_t type, uint64_t config, const char* name, double per_second) {
   return {{.name = name, .nominal_per_second = per_second}, {{.type = type, .config = config}}};
@@ -30,7 +33,7 @@ EventType software(uint64_t config, const char* name, double per_second) {
 }
 
 EventType clock(uint64_t config, const char* name) {
-  EventType event = generic(PERF_TYPE_SOFTWARE, config, name, 1e9);
+  EventType event = generic(PERF_TYPE_SOFTWARE, config, name, kClockHz);
   event.unit = EventUnit::kNanoseconds;
   event.is_clock = true;
   return event;
@@ -130,6 +133,7 @@ std::unexpected<Error> unknown_event(std::string_view name) {
     names.push_back(event.name);
   }
   std::ranges::copy(alias_names(), std::back_inserter(names));
+  std::ranges::copy(kWaitEvents, std::back_inserter(names));
   const auto nearest = nearest_word(name, names);
   return with_hint(fail(ErrorCode::kInvalid, "no event is called \"{}\"", name),
                    nearest ? fmt::format("did you mean {}?", *nearest)
@@ -168,6 +172,10 @@ std::string canonical_name(std::string_view name) {
   return found != nullptr ? found->name : std::string(name);
 }
 
+bool is_wait_event(std::string_view name) {
+  return std::ranges::find(kWaitEvents, name) != kWaitEvents.end();
+}
+
 bool is_pmu_event(std::string_view name) {
   return name.find('/') != std::string_view::npos;
 }
@@ -195,6 +203,10 @@ std::optional<TracepointName> tracepoint_name(std::string_view name) {
 Result<EventTraits> describe_event(std::string_view name) {
   if (const EventType* const found = generic_or_cache(name)) {
     return *found;
+  }
+  if (is_wait_event(name)) {
+    return EventTraits{
+        .name = std::string(name), .unit = EventUnit::kNanoseconds, .nominal_per_second = kClockHz};
   }
   EventTraits traits{.name = std::string(name), .nominal_per_second = kCpuHz, .has_unknown_rate = true};
   if (is_pmu_event(name) || raw_code(name) || is_alias(name)) {

@@ -9,6 +9,7 @@
 //   r01c2                                   raw, in hexadecimal, on the CPU's PMU
 //   sched:sched_switch                      a tracepoint
 //   uops-retired, dtlb-walks, ...           one name for what machines call differently (machine_aliases.h)
+//   off-cpu-ns, runnable-ns, ...            time that threads wait, by switches (daemon/waits)
 #pragma once
 
 #include <optional>
@@ -35,6 +36,13 @@ std::string canonical_name(std::string_view name);
 
 // What an event's name alone tells of it, whatever its kind. The error says what is wrong with the name.
 Result<EventTraits> describe_event(std::string_view name);
+
+// Events that are made of switches between threads and of samples (daemon/waits): the kernel counts none of them.
+inline constexpr std::string_view kOffCpuEvent = "off-cpu-ns";
+inline constexpr std::string_view kRunnableEvent = "runnable-ns";
+inline constexpr std::string_view kLockWaitEvent = "kernel-lock-wait-ns";
+inline constexpr std::string_view kCpuLatencyEvent = "cpu-latency-ns";
+bool is_wait_event(std::string_view name);
 
 // How names look that are no generic event's.
 bool is_pmu_event(std::string_view name);  // it has a '/'

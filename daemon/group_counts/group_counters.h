@@ -29,7 +29,7 @@ struct GroupCountPlan {
   size_t max_fds = 0;
 };
 
-// At each window's start the groups are chosen anew: counters of those that are gone are closed, and those of new ones opened;
+// At each window's start the groups are chosen again: counters of those that are gone are closed, and those of new ones opened;
 // a group that comes within a window counts from the next one on, and until then with the group that it is in.
 //
 // A group has all of the plan's events or none, so that ratios of two are of the same groups. What it counts is its own: the

@@ -55,7 +55,7 @@ struct CensusLimits {
 // An instance's CPU time is its group's, less that of the instances below it, so that times add up to the root's. Groups whose
 // processes rules give the same names are one instance, with image and labels of the first of them. A group that is seen for
 // the first time after the first census began within the interval: all of its time counts. A counter that fell belongs to
-// another group of that name, and begins anew.
+// another group of that name, and starts again.
 //
 // Reads the unified hierarchy, or, where the CPU controller is not in it (hybrid layouts), v1's cpu and cpuacct. One thread.
 // Costs four files a group and five for its oldest process, and where there are several, one for each of up to 64; nothing is

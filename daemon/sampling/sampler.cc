@@ -201,7 +201,7 @@ int64_t Sampler::settled_before(int64_t before_ns) const {
   return settled_ns;
 }
 
-void Sampler::deliver(int64_t before_ns, const std::function<void(Bytes record)>& consume) {
+int64_t Sampler::deliver(int64_t before_ns, const std::function<void(Bytes record)>& consume) {
   before_ns = settled_before(before_ns);
   // Those that wait keep their order.
   std::vector<Pending> due;
@@ -221,13 +221,14 @@ void Sampler::deliver(int64_t before_ns, const std::function<void(Bytes record)>
     done.push_back(pending.record);
   }
   reader_->give_back(done);
+  return before_ns;
 }
 
-void Sampler::drain(const std::function<void(Bytes record)>& consume) {
+int64_t Sampler::drain(const std::function<void(Bytes record)>& consume) {
   const int64_t start_ns = monotonic_now_ns();
   collect();
   report_side_band_losses();
-  deliver(start_ns, consume);
+  return deliver(start_ns, consume);
 }
 
 void Sampler::drain_all(const std::function<void(Bytes record)>& consume) {

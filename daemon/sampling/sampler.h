@@ -107,8 +107,9 @@ class Sampler {
   Result<bool> wait(int64_t deadline_ns, int wake_fd = -1) const;
 
   // Hands over records of all CPUs in the order of their times. Records younger than the start of this call
-  // are held back for the next one, since another CPU may still be writing an older one.
-  void drain(const std::function<void(Bytes record)>& consume);
+  // are held back for the next one, since another CPU may still be writing an older one. Returns the time before which all that
+  // were read have been handed over.
+  int64_t drain(const std::function<void(Bytes record)>& consume);
   void drain_all(const std::function<void(Bytes record)>& consume);
 
   // Of each of options.events, since the last call or open().
@@ -182,7 +183,7 @@ class Sampler {
   // The latest time up to `before_ns` before which the records of each ring are the ring's first: an interrupt may put a
   // younger record before the one whose time was taken already.
   int64_t settled_before(int64_t before_ns) const;
-  void deliver(int64_t before_ns, const std::function<void(Bytes record)>& consume);
+  int64_t deliver(int64_t before_ns, const std::function<void(Bytes record)>& consume);
 
   SamplerOptions options_;
   std::mt19937_64 random_;

@@ -1,5 +1,6 @@
 #include "daemon/scrape/announcements.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -8,14 +9,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/printable.h"
 #include "base/unique_fd.h"
-#include "daemon/scrape/socket_owner.h"
+#include "daemon/scrape/network.h"
 
 namespace plimsoll::scrape {
 namespace {
@@ -66,23 +70,70 @@ std::vector<std::pair<uint32_t, std::string>> announced_files(const std::string&
   return files;
 }
 
-// The user that a live process acts as.
-std::optional<uint32_t> user_of(const identity::ProcFs& proc_fs, uint32_t pid) {
+// The numbers of a line of /proc/PID/status; none where the process has ended.
+std::vector<uint32_t> status_numbers(const identity::ProcFs& proc_fs, uint32_t pid, std::string_view line) {
   const auto status = proc_fs.status(pid);
-  constexpr std::string_view kLine = "\nUid:";
-  const size_t at = status ? status->find(kLine) : std::string::npos;
+  const size_t at = status ? status->find(line) : std::string::npos;
+  std::vector<uint32_t> numbers;
   if (at == std::string::npos) {
-    return std::nullopt;
+    return numbers;
   }
-  // Real, effective, saved, of files.
-  const char* text = status->c_str() + at + kLine.size();
-  char* end = nullptr;
-  std::strtoul(text, &end, 10);
-  return static_cast<uint32_t>(std::strtoul(end, nullptr, 10));
+  const char* text = status->c_str() + at + line.size();
+  for (char* end = nullptr; *text != '\n'; text = end) {
+    const auto number = static_cast<uint32_t>(std::strtoul(text, &end, 10));
+    if (end == text) {
+      break;
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
 }
 
-// The text, where its owner may speak for the process.
-Result<std::string> read_trusted(const std::string& path, uint32_t user) {
+// The user that a live process acts as.
+std::optional<uint32_t> user_of(const identity::ProcFs& proc_fs, uint32_t pid) {
+  // Real, effective, saved, of files.
+  const std::vector<uint32_t> users = status_numbers(proc_fs, pid, "\nUid:");
+  return users.size() > 1 ? std::optional(users[1]) : std::nullopt;
+}
+
+// Processes of other PID namespaces, by what they know of themselves: their number there, and their start.
+class NestedProcesses {
+ public:
+  explicit NestedProcesses(const identity::ProcFs& proc_fs) : proc_fs_(proc_fs) {}
+
+  // Their numbers here. Reads the status of all processes when it is first called.
+  std::vector<uint32_t> find(uint32_t pid, int64_t started_ns) {
+    if (!is_read_) {
+      read();
+    }
+    const auto found = processes_.find({pid, started_ns});
+    return found != processes_.end() ? found->second : std::vector<uint32_t>();
+  }
+
+ private:
+  void read() {
+    is_read_ = true;
+    for (const uint32_t pid : proc_fs_.pids()) {
+      // In the namespace that /proc is of, and in those nested in it, down to the process's own.
+      const std::vector<uint32_t> numbers = status_numbers(proc_fs_, pid, "\nNSpid:");
+      if (numbers.size() > 1) {
+        processes_[{numbers.back(), proc_fs_.started_ns(pid)}].push_back(pid);
+      }
+    }
+  }
+
+  const identity::ProcFs& proc_fs_;
+  bool is_read_ = false;
+  std::map<std::pair<uint32_t, int64_t>, std::vector<uint32_t>> processes_;
+};
+
+struct OwnedText {
+  std::string text;
+  uint32_t owner = 0;
+};
+
+// Of a file that its owner alone may write.
+Result<OwnedText> read_owned(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status{};
   if (!file.valid() || ::fstat(file.get(), &status) != 0) {
@@ -91,36 +142,70 @@ Result<std::string> read_trusted(const std::string& path, uint32_t user) {
   if (!S_ISREG(status.st_mode) || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return fail(ErrorCode::kDenied, "it is no file that its owner alone may write");
   }
-  if (status.st_uid != 0 && status.st_uid != user) {
-    return fail(ErrorCode::kDenied, "its owner is user {}, the process is of user {}", status.st_uid, user);
-  }
-  std::string text(kMaxFileBytes + 1, '\0');
-  const ssize_t size = ::read(file.get(), text.data(), text.size());
+  OwnedText owned{std::string(kMaxFileBytes + 1, '\0'), status.st_uid};
+  const ssize_t size = ::read(file.get(), owned.text.data(), owned.text.size());
   if (size < 0 || static_cast<size_t>(size) > kMaxFileBytes) {
     return fail(ErrorCode::kTooLarge, "it has more than {} bytes", kMaxFileBytes);
   }
-  text.resize(static_cast<size_t>(size));
-  return text;
+  owned.text.resize(static_cast<size_t>(size));
+  return owned;
 }
 
-Result<AnnouncedProcess> read_announcement(const std::string& path, uint32_t pid, uint32_t user,
-                                           const identity::ProcFs& proc_fs) {
-  const auto text = read_trusted(path, user);
-  if (!text) {
-    return propagate(text);
-  }
-  auto process = parse_announcement(*text);
-  if (!process) {
-    return process;
-  }
-  if (process->pid != pid || process->started_ns != proc_fs.started_ns(pid)) {
+// Whether the file's owner may speak for the process, and the process listens at the address.
+Status check_announced(const identity::ProcFs& proc_fs, uint32_t pid, uint32_t owner,
+                       const AnnouncedProcess& process) {
+  const auto user = user_of(proc_fs, pid);
+  if (!user) {
     return fail(ErrorCode::kNotFound, "it is of a process that has ended");
   }
-  const auto endpoint = config::parse_scrape_endpoint(process->base_url);
-  if (auto checked = check_listener(proc_fs, pid, endpoint->host, endpoint->port); !checked) {
+  if (owner != 0 && owner != *user) {
+    return fail(ErrorCode::kDenied, "its owner is user {}, the process is of user {}", owner, *user);
+  }
+  const auto endpoint = config::parse_scrape_endpoint(process.base_url);
+  return endpoint ? check_endpoint(proc_fs, pid, *endpoint) : propagate(endpoint);
+}
+
+// kNotFound: it is of a process that has ended, which `pid` of the file's name was here or in another PID namespace.
+Result<AnnouncedProcess> read_announcement(const std::string& path, uint32_t pid,
+                                           const identity::ProcFs& proc_fs, NestedProcesses& nested) {
+  const auto file = read_owned(path);
+  auto process = file ? parse_announcement(file->text) : propagate(file);
+  if (!process && proc_fs.stat(pid)) {
+    return process;
+  }
+  Status checked = fail(ErrorCode::kNotFound, "it is of a process that has ended");
+  if (!process || process->pid != pid) {
     return propagate(checked);
   }
-  return process;
+  const bool is_here = process->started_ns == proc_fs.started_ns(pid);
+  for (const uint32_t here : is_here ? std::vector{pid} : nested.find(pid, process->started_ns)) {
+    checked = check_announced(proc_fs, here, file->owner, *process);
+    if (checked) {
+      process->pid = here;
+      return process;
+    }
+  }
+  return propagate(checked);
+}
+
+bool is_numeric(const std::string& host) {
+  in6_addr address{};
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
+// "http://127.0.0.1:41234" or "unix:/run/job.sock", and nothing more.
+Result<config::ScrapeEndpoint> parse_announced_address(const std::string& address) {
+  auto endpoint = config::parse_scrape_endpoint(address);
+  // A name may be of several addresses.
+  const bool is_address =
+      endpoint && endpoint->path == "/" &&
+      (endpoint->socket_path.empty() ? is_numeric(endpoint->host) : address == endpoint->program());
+  if (!is_address) {
+    return fail(ErrorCode::kInvalid,
+                "the address is no http://HOST:PORT of a numeric host, and no unix:/SOCKET");
+  }
+  return endpoint;
 }
 
 }  // namespace
@@ -145,11 +230,10 @@ Result<AnnouncedProcess> parse_announcement(std::string_view text) {
   process.started_ns = static_cast<int64_t>(start_ticks * 1'000'000'000 / ticks_per_second);
   const auto address = json.find("address");
   const auto endpoint = address != json.end() && address->is_string()
-                            ? config::parse_scrape_endpoint(address->get<std::string>())
+                            ? parse_announced_address(address->get<std::string>())
                             : fail(ErrorCode::kInvalid, "the address is missing");
-  // A name may be of several addresses.
-  if (!endpoint || !endpoint->is_loopback || endpoint->host == "localhost" || endpoint->path != "/") {
-    return fail(ErrorCode::kInvalid, "the address is no http://HOST:PORT on loopback");
+  if (!endpoint) {
+    return propagate(endpoint);
   }
   process.base_url = endpoint->base_url;
   const auto token = json.find("requires_token");
@@ -169,19 +253,15 @@ Result<AnnouncedProcess> parse_announcement(std::string_view text) {
 
 Announcements read_announcements(const std::string& folder, const identity::ProcFs& proc_fs) {
   Announcements found;
+  NestedProcesses nested(proc_fs);
+  std::set<uint32_t> seen;
   for (const auto& [pid, name] : announced_files(folder)) {
-    if (!found.processes.empty() && found.processes.back().pid == pid) {
-      continue;  // under another name too
-    }
     const std::string path = fmt::format("{}/{}", folder, name);
-    const auto user = user_of(proc_fs, pid);
-    if (!user) {
-      continue;  // it has ended without taking its file back
-    }
-    auto process = read_announcement(path, pid, *user, proc_fs);
-    if (process) {
+    auto process = read_announcement(path, pid, proc_fs, nested);
+    if (process && seen.insert(process->pid).second) {
       found.processes.push_back(std::move(*process));
-    } else if (process.error().code != ErrorCode::kNotFound && found.problems.size() < kMaxProblems) {
+    } else if (!process && process.error().code != ErrorCode::kNotFound &&
+               found.problems.size() < kMaxProblems) {
       found.problems.push_back(
           fmt::format("the announcement {} is not used: {}", printable(path), process.error().text()));
     }

@@ -9,11 +9,14 @@
 #include "capture/identity/cgroup.h"
 #include "capture/identity/processes.h"
 #include "capture/identity/workload.h"
+#include "daemon/scrape/network.h"
 #include "daemon/scrape/process_places.h"
 #include "daemon/scrape/socket_owner.h"
+#include "daemon/scrape/unix_sockets.h"
 #include "formats/event_meaning.h"
 #include "formats/read_profile.h"
 #include "formats/to_raw_profile.h"
+#include "proto/application_profiles.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll::scrape {
@@ -63,28 +66,69 @@ Scraper::Scraper(config::ScrapeEndpoint endpoint, const ScrapeLimits& limits, wi
                  const identity::ProcFs& proc_fs, identity::BinaryTable& binaries,
                  std::shared_ptr<const identity::JobRules> rules)
     : endpoint_(std::move(endpoint)),
+      limits_(limits),
       machine_(std::move(machine)),
       proc_fs_(proc_fs),
       binaries_(binaries),
       namer_(proc_fs, std::move(rules)),
-      client_({.base_url = endpoint_.base_url,
-               .connect_timeout_ms = limits.timeout_ns / 1'000'000,
-               .timeout_ms = limits.timeout_ns / 1'000'000,
-               .max_response_bytes = limits.max_bytes}),
-      max_bytes_(limits.max_bytes) {}
+      client_(client_options()) {}
+
+void Scraper::require_owner(const Owner& owner) {
+  required_owner_ = owner;
+  client_ = http::Client(client_options());
+}
+
+http::ClientOptions Scraper::client_options() {
+  http::ClientOptions options{.base_url = endpoint_.base_url,
+                              .connect_timeout_ms = limits_.timeout_ns / kNsPerMs,
+                              .timeout_ms = limits_.timeout_ns / kNsPerMs,
+                              .max_response_bytes = limits_.max_bytes,
+                              .cancel_fd = limits_.cancel_fd};
+  if (!endpoint_.socket_path.empty()) {
+    options.base_url = "http://127.0.0.1";  // for the header Host alone
+    options.open_connection = [this] { return connect_to_socket(); };
+  } else if (required_owner_ && !endpoint_.is_loopback) {
+    options.open_connection = [this, pid = required_owner_->pid] { return connect_to_network(pid); };
+  }
+  options.reuses_connections = !options.open_connection;  // each is checked when it is opened
+  return options;
+}
+
+Result<UniqueFd> Scraper::connect_to_socket() {
+  const std::string root = required_owner_ ? proc_fs_.path_in_root(required_owner_->pid, "/") : "/";
+  auto connection = connect_to_unix_socket(root, endpoint_.socket_path);
+  if (!connection) {
+    return propagate(connection);
+  }
+  if (required_owner_ && connection->peer != required_owner_->pid) {
+    return with_hint(fail(ErrorCode::kDenied, "process {} listens on the Unix socket, not process {}",
+                          connection->peer, required_owner_->pid),
+                     "the process that is scraped must be the one that called listen()");
+  }
+  peer_ = connection->peer;
+  return std::move(connection->fd);
+}
+
+Result<UniqueFd> Scraper::connect_to_network(uint32_t pid) const {
+  return connect_to_network_of(proc_fs_, pid, endpoint_.host, endpoint_.port,
+                               {.timeout_ns = limits_.timeout_ns, .cancel_fd = limits_.cancel_fd});
+}
 
 Result<Owner> Scraper::find_owner() const {
-  if (!endpoint_.is_loopback) {
-    return fail(ErrorCode::kUnsupported, "it may run on another machine");
-  }
   if (required_owner_) {
-    if (auto checked = check_listener(proc_fs_, required_owner_->pid, endpoint_.host, endpoint_.port);
-        !checked) {
+    if (const Status checked = check_endpoint(proc_fs_, required_owner_->pid, endpoint_); !checked) {
       return propagate(checked);
     }
     const Owner owner{required_owner_->pid, proc_fs_.started_ns(required_owner_->pid)};
     return owner == *required_owner_ ? Result<Owner>(owner)
                                      : fail(ErrorCode::kNotFound, "process {} has ended", owner.pid);
+  }
+  if (!endpoint_.is_loopback) {
+    return fail(ErrorCode::kUnsupported, "it may run on another machine");
+  }
+  if (!endpoint_.socket_path.empty()) {
+    return peer_ != 0 ? Result<Owner>(Owner{peer_, proc_fs_.started_ns(peer_)})
+                      : fail(ErrorCode::kNotFound, "no process of this PID namespace listens there");
   }
   const auto pid = find_listener(proc_fs_, endpoint_.host, endpoint_.port);
   if (!pid) {
@@ -93,7 +137,7 @@ Result<Owner> Scraper::find_owner() const {
   return Owner{*pid, proc_fs_.started_ns(*pid)};
 }
 
-Result<std::string> Scraper::fetch() {
+Result<std::string> Scraper::get() {
   auto response = client_.send("GET", endpoint_.path);
   if (!response) {
     return propagate(response);
@@ -103,6 +147,12 @@ Result<std::string> Scraper::fetch() {
                      "check the path of the endpoint");
   }
   return std::move(response->body);
+}
+
+std::string Scraper::series() const {
+  const bool is_elsewhere =
+      !endpoint_.socket_path.empty() && required_owner_ && !proc_fs_.shares_root(required_owner_->pid);
+  return endpoint_.name() + (is_elsewhere ? fmt::format("@{}", required_owner_->pid) : std::string());
 }
 
 Status Scraper::fill(const formats::ApplicationProfile& application, const Result<Owner>& owner,
@@ -133,13 +183,15 @@ Status Scraper::fill(const formats::ApplicationProfile& application, const Resul
   return formats::add_samples(application, places, profile);
 }
 
-Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, bool first_counts_whole) {
+Result<Fetched> Scraper::fetch() {
   const wire::ClockPair started = read_clocks();
-  const Result<Owner> owner = find_owner();
+  peer_ = 0;
+  Result<Owner> owner = find_owner();
   if (required_owner_ && !owner) {
     return propagate(owner, "scraping {}", endpoint_.name());
   }
-  const auto content = fetch();
+  auto content = get();
+  const wire::ClockPair ended = read_clocks();
   if (!content) {
     return propagate(content, "scraping {}", endpoint_.name());
   }
@@ -148,10 +200,45 @@ Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, boo
     return fail(ErrorCode::kUnavailable, "scraping {}: the listening process changed during the scrape",
                 endpoint_.name());
   }
-  auto application = formats::read_profile(as_bytes(*content), {.max_encoded_bytes = max_bytes_,
-                                                                .max_decoded_bytes = kMaxDecodedBytes,
-                                                                .max_entries = kMaxEntries,
-                                                                .max_stack_entries = kMaxStackEntries});
+  if (!endpoint_.socket_path.empty() && !required_owner_) {
+    owner = find_owner();  // the connection says whose the socket is
+  }
+  return Fetched{started, ended, std::move(owner), std::move(*content)};
+}
+
+wire::ClockPair Scraper::window_start(const formats::ApplicationProfile& application,
+                                      const Fetched& fetched) const {
+  const std::string_view kind = config::kind_of_endpoint(endpoint_);
+  const bool samples_meanwhile = kind == "profile" || kind == "wall";
+  if (drawn_ && samples_meanwhile && application.duration_ns > 0) {
+    // The weight of a draw is by the time observed, not by how long the request waited for its turn. It was asked within the window,
+    // whatever it says.
+    wire::ClockPair start = fetched.ended;
+    const int64_t longest_ns = start.monotonic_ns() - drawn_->began.monotonic_ns();
+    const int64_t length_ns = std::min(application.duration_ns, longest_ns);
+    start.set_monotonic_ns(start.monotonic_ns() - length_ns);
+    start.set_wall_ns(start.wall_ns() - length_ns);
+    return start;
+  }
+  return last_scrape_.value_or(drawn_ ? drawn_->began : fetched.started);
+}
+
+Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, bool first_counts_whole) {
+  const auto fetched = fetch();
+  if (!fetched) {
+    return propagate(fetched);
+  }
+  return make_profile(*fetched, interval_ns, first_counts_whole);
+}
+
+Result<std::optional<wire::RawProfile>> Scraper::make_profile(const Fetched& fetched, int64_t interval_ns,
+                                                              bool first_counts_whole) {
+  const Result<Owner>& owner = fetched.owner;
+  auto application =
+      formats::read_profile(as_bytes(fetched.content), {.max_encoded_bytes = limits_.max_bytes,
+                                                        .max_decoded_bytes = kMaxDecodedBytes,
+                                                        .max_entries = kMaxEntries,
+                                                        .max_stack_entries = kMaxStackEntries});
   if (!application) {
     return propagate(application, "scraping {}", endpoint_.name());
   }
@@ -164,15 +251,15 @@ Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, boo
                     .interval_ns = interval_ns,
                     .since_boot_ns = boot_now_ns()};
   if (last_scrape_) {
-    times.since_last_ns = monotonic_now_ns() - last_scrape_->monotonic_ns();
+    times.since_last_ns = fetched.ended.monotonic_ns() - last_scrape_->monotonic_ns();
   }
   const bool counts_whole = first_counts_whole && !last_scrape_;
   since_last_.apply(*application, counts_whole ? SinceLast::Start::kThisScrape
                                                : start_of_counts(times, last_owner_, known_owner));
   last_owner_ = known_owner ? known_owner : last_owner_;
   wire::RawProfile profile;
-  *profile.mutable_window()->mutable_start() = last_scrape_.value_or(started);
-  last_scrape_ = read_clocks();
+  *profile.mutable_window()->mutable_start() = window_start(*application, fetched);
+  last_scrape_ = fetched.ended;
   *profile.mutable_window()->mutable_end() = *last_scrape_;
   if (application->types.empty()) {
     return std::nullopt;
@@ -180,7 +267,10 @@ Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, boo
   profile.set_format_version(wire::kFormatVersion);
   profile.set_profile_id(random_bytes(16));
   *profile.mutable_machine() = machine_;
-  profile.mutable_assignment()->set_id("scrape:" + endpoint_.name());
+  profile.mutable_assignment()->set_id(std::string(wire::kApplicationAssignment) + series());
+  if (drawn_) {
+    *profile.mutable_assignment()->mutable_draw() = drawn_->draw;
+  }
   if (auto filled = fill(*application, owner, profile); !filled) {
     return propagate(filled, "scraping {}", endpoint_.name());
   }

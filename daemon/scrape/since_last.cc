@@ -20,14 +20,31 @@ std::string_view hash_at(std::string_view hashes, size_t index) {
   return hashes.substr(index * kHashBytes, kHashBytes);
 }
 
-// Of one stack the same in every scrape, whatever the indexes: by addresses, or names and lines where there are none.
-// Each text and each location is hashed once: a small profile can repeat long ones on many stacks.
+// Of a label set the same in every scrape, whatever the indexes of its texts.
+std::string label_hash(const formats::LabelSet& labels, std::string_view text_hashes) {
+  std::vector<std::string> hashes;
+  for (const auto& [key, value] : labels) {
+    hashes.push_back(std::string(hash_at(text_hashes, key)) + std::string(hash_at(text_hashes, value)));
+  }
+  std::ranges::sort(hashes);
+  std::string all;
+  for (const std::string& hash : hashes) {
+    all += hash;
+  }
+  return content_hash(as_bytes(all));
+}
+
+// Of one stack with its labels the same in every scrape, whatever the indexes: by addresses, or names and lines where there are
+// none. Each text, location and label set is hashed once: a small profile can repeat long ones on many stacks.
 class StackKeys {
  public:
   explicit StackKeys(const ApplicationProfile& profile) : samples_(profile.samples) {
     std::string texts;
     for (const std::string& text : profile.texts) {
       texts += content_hash(as_bytes(text));
+    }
+    for (const formats::LabelSet& labels : profile.label_sets) {
+      label_sets_ += label_hash(labels, texts);
     }
     std::string key;
     for (const formats::Location& location : profile.locations) {
@@ -44,7 +61,7 @@ class StackKeys {
 
   // 16 bytes.
   std::string of(size_t sample) const {
-    std::string key;
+    std::string key(hash_at(label_sets_, samples_.label_set(sample)));
     for (const uint32_t location : samples_.stack(sample)) {
       key += hash_at(locations_, location);
     }
@@ -53,7 +70,8 @@ class StackKeys {
 
  private:
   const formats::Samples& samples_;
-  std::string locations_;  // the hashes, one after the other
+  std::string locations_;   // the hashes, one after the other
+  std::string label_sets_;  // the same of label sets
 };
 
 std::vector<formats::ValueType> pick(const std::vector<formats::ValueType>& all,
@@ -75,7 +93,7 @@ std::vector<size_t> types_since_start(const ApplicationProfile& profile) {
   return types;
 }
 
-// What is new of the rows of one stack, which are handed out one after the other: the same part of each, and all of it in the end.
+// What is new of the rows of one stack and label set, which are handed out one after the other: the same part of each, and all of it in the end.
 class Shared {
  public:
   // `before` and `now` are the sums of all rows; before is at most now.
@@ -99,7 +117,7 @@ template <typename ValuesOf>
 void replace_values(ApplicationProfile& profile, ValuesOf values_of) {
   formats::Samples samples;
   for (size_t sample = 0; sample < profile.samples.size(); ++sample) {
-    samples.add(profile.samples.stack(sample), values_of(sample));
+    samples.add(profile.samples.stack(sample), values_of(sample), profile.samples.label_set(sample));
   }
   profile.samples = std::move(samples);
 }
@@ -159,7 +177,7 @@ void SinceLast::apply(ApplicationProfile& profile, Start start) {
   if (!counts_whole && !has_previous_) {
     take_out(profile, types);
   } else if (!counts_whole) {
-    // Rows of the same stack, of objects of other sizes say, share what was there before in proportion: so that a row's objects and bytes, which
+    // Rows of the same stack and labels, of objects of other sizes say, share what was there before in proportion: so that a row's objects and bytes, which
     // are two types, still belong together.
     std::unordered_map<std::string, std::vector<Shared>> shared;
     replace_values(profile, [&](size_t sample) {

@@ -10,7 +10,7 @@
 
 namespace plimsoll::scrape {
 
-// One endpoint. Keeps 16 bytes for each stack, and a number for each of its types that is counted since the start;
+// One endpoint. Keeps 16 bytes for each stack with its labels, and a number for each of its types that is counted since the start;
 // snapshots pass through.
 class SinceLast {
  public:
@@ -26,7 +26,7 @@ class SinceLast {
   void apply(formats::ApplicationProfile& profile, Start start);
 
  private:
-  using Values = std::unordered_map<std::string, std::vector<int64_t>>;  // by stack
+  using Values = std::unordered_map<std::string, std::vector<int64_t>>;  // by stack and labels
 
   // Everything of `before` is still in `now`.
   static bool goes_on(const Values& before, const Values& now);

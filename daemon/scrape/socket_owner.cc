@@ -4,30 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstring>
 #include <optional>
+#include <utility>
 
 namespace plimsoll::scrape {
 namespace {
 
-constexpr std::string_view kListening = "0A";  // TCP_LISTEN
 constexpr const char* kAnyIpv4 = "00000000";
 constexpr const char* kAnyIpv6 = "00000000000000000000000000000000";
-constexpr const char* kMappedIpv4 = "0000000000000000FFFF0000";  // before the IPv4 address
-
-// The bytes of an address as the kernel prints them: 32-bit words of this machine's byte order.
-template <size_t kWords>
-std::string words_text(const void* address) {
-  std::array<uint32_t, kWords> words{};
-  std::memcpy(words.data(), address, sizeof words);
-  std::string text;
-  for (const uint32_t word : words) {
-    text += fmt::format("{:08X}", word);
-  }
-  return text;
-}
 
 // The addresses of one family at which a socket would answer; the kernel takes the first group that has one.
 using Preference = std::vector<std::vector<std::string>>;
@@ -38,32 +23,33 @@ std::vector<Preference> preferences_for(const std::string& host) {
   const bool is_name = host == "localhost";
   in_addr ipv4{};
   if (::inet_pton(AF_INET, is_name ? "127.0.0.1" : host.c_str(), &ipv4) == 1) {
-    const std::string text = words_text<1>(&ipv4);
-    preferences.push_back({{text, kMappedIpv4 + text}, {kAnyIpv4}, {kAnyIpv6}});
+    const std::string text = kernel_text(ipv4);
+    preferences.push_back({{text, kernel_text_in_ipv6(text)}, {kAnyIpv4}, {kAnyIpv6}});
   }
   in6_addr ipv6{};
   if (::inet_pton(AF_INET6, is_name ? "::1" : host.c_str(), &ipv6) == 1) {
-    preferences.push_back({{words_text<4>(&ipv6)}, {kAnyIpv6}});
+    preferences.push_back({{kernel_text(ipv6)}, {kAnyIpv6}});
   }
   return preferences;
 }
 
-// The next part of the line that is not empty.
-std::string_view take_word(std::string_view& line) {
-  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-  const std::string_view word = line.substr(0, line.find(' '));
-  line.remove_prefix(word.size());
-  return word;
+// How a socket at a host is reached on loopback.
+std::string loopback_host_of(const std::string& host) {
+  if (host == "0.0.0.0") {
+    return "127.0.0.1";
+  }
+  return host == "::" || host == "::1" ? "::1" : host.starts_with("127.") ? host : std::string();
 }
 
-// Of IPv4 and IPv6.
-Result<std::string> sockets_text(const identity::ProcFs& proc_fs) {
+// Of IPv4 and IPv6, in the network namespace of a process, or of this program.
+Result<std::string> sockets_text(const identity::ProcFs& proc_fs, std::optional<uint32_t> pid = {}) {
+  const bool is_other = pid && !proc_fs.other_network(*pid).empty();
   std::string text;
-  for (const bool ipv6 : {false, true}) {
-    const auto sockets = proc_fs.tcp_sockets(ipv6);
+  for (const std::string_view table : {"tcp", "tcp6"}) {
+    const auto sockets = proc_fs.network_file(table, is_other ? pid : std::nullopt);
     if (sockets) {
       text += *sockets;
-    } else if (!ipv6 ||
+    } else if (table == "tcp" ||
                sockets.error().code != ErrorCode::kNotFound) {  // kernels without IPv6 have no such file
       return propagate(sockets);
     }
@@ -93,7 +79,72 @@ std::vector<uint32_t> holders_of(const identity::ProcFs& proc_fs, const std::vec
   return holders;
 }
 
-// The holder that forked all others; nothing where some come from elsewhere.
+// Of the sockets that would answer there, in the network namespace of a process, or of this program.
+Result<std::vector<uint64_t>> find_inodes(const identity::ProcFs& proc_fs, const std::string& host,
+                                          uint16_t port, std::optional<uint32_t> pid = {}) {
+  const auto sockets = sockets_text(proc_fs, pid);
+  if (!sockets) {
+    return propagate(sockets, "looking for the process that listens on port {}", port);
+  }
+  std::vector<uint64_t> inodes;
+  for (const Preference& preference : preferences_for(host)) {
+    const auto found = answering_inodes(*sockets, preference, port);
+    inodes.insert(inodes.end(), found.begin(), found.end());
+  }
+  if (inodes.empty()) {
+    return fail(ErrorCode::kNotFound, "no process in {} network namespace listens on {}, port {}",
+                pid ? "its" : "this", host, port);
+  }
+  return inodes;
+}
+
+}  // namespace
+
+std::vector<ListeningSocket> parse_listening_sockets(std::string_view sockets_text) {
+  std::vector<ListeningSocket> sockets;
+  for (const TcpSocket& entry : parse_tcp_table(sockets_text)) {
+    const size_t colon = std::min(entry.local.find(':'), entry.local.size());
+    const std::string_view port = entry.local.substr(std::min(colon + 1, entry.local.size()));
+    ListeningSocket socket{.address = std::string(entry.local.substr(0, colon)), .inode = entry.inode};
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), socket.port, 16);
+    if (entry.is_listening && error == std::errc() && end == port.data() + port.size()) {
+      socket.host = host_of_kernel_text(socket.address);
+      socket.loopback_host = loopback_host_of(socket.host);
+      sockets.push_back(std::move(socket));
+    }
+  }
+  return sockets;
+}
+
+Result<std::vector<ListeningSocket>> listening_sockets(const identity::ProcFs& proc_fs,
+                                                       std::optional<uint32_t> pid) {
+  const auto text = sockets_text(proc_fs, pid);
+  if (!text) {
+    return propagate(text, "looking for listening sockets");
+  }
+  return parse_listening_sockets(*text);
+}
+
+Result<bool> has_connection(const identity::ProcFs& proc_fs, uint32_t pid, const sockaddr_storage& local,
+                            const sockaddr_storage& remote) {
+  const auto text = sockets_text(proc_fs, pid);
+  if (!text) {
+    return propagate(text, "looking for a connection");
+  }
+  return has_connection(*text, local, remote);
+}
+
+std::vector<uint64_t> listening_inodes(std::string_view sockets_text,
+                                       const std::vector<std::string>& addresses, uint16_t port) {
+  std::vector<uint64_t> inodes;
+  for (const ListeningSocket& socket : parse_listening_sockets(sockets_text)) {
+    if (socket.port == port && std::ranges::find(addresses, socket.address) != addresses.end()) {
+      inodes.push_back(socket.inode);
+    }
+  }
+  return inodes;
+}
+
 std::optional<uint32_t> ancestor_of_all(const identity::ProcFs& proc_fs,
                                         const std::vector<uint32_t>& holders) {
   std::optional<uint32_t> ancestor;
@@ -107,56 +158,6 @@ std::optional<uint32_t> ancestor_of_all(const identity::ProcFs& proc_fs,
     ancestor = pid;
   }
   return ancestor;
-}
-
-// Of the sockets that would answer there.
-Result<std::vector<uint64_t>> find_inodes(const identity::ProcFs& proc_fs, const std::string& host,
-                                          uint16_t port) {
-  const auto sockets = sockets_text(proc_fs);
-  if (!sockets) {
-    return propagate(sockets, "looking for the process that listens on port {}", port);
-  }
-  std::vector<uint64_t> inodes;
-  for (const Preference& preference : preferences_for(host)) {
-    const auto found = answering_inodes(*sockets, preference, port);
-    inodes.insert(inodes.end(), found.begin(), found.end());
-  }
-  if (inodes.empty()) {
-    return fail(ErrorCode::kNotFound, "no process in this network namespace listens on {}, port {}", host,
-                port);
-  }
-  return inodes;
-}
-
-}  // namespace
-
-std::vector<uint64_t> listening_inodes(std::string_view sockets_text,
-                                       const std::vector<std::string>& addresses, uint16_t port) {
-  std::vector<uint64_t> inodes;
-  const std::string port_text = fmt::format("{:04X}", port);
-  while (!sockets_text.empty()) {
-    const size_t end = std::min(sockets_text.find('\n'), sockets_text.size());
-    std::string_view line = sockets_text.substr(0, end);
-    sockets_text.remove_prefix(std::min(end + 1, sockets_text.size()));
-    // sl local_address:port rem_address:port st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode ...
-    take_word(line);
-    const std::string_view local = take_word(line);
-    take_word(line);
-    const std::string_view state = take_word(line);
-    for (int skipped = 0; skipped < 5; ++skipped) {
-      take_word(line);
-    }
-    const std::string_view inode_text = take_word(line);
-    const size_t colon = std::min(local.find(':'), local.size());
-    const bool is_it = state == kListening && colon < local.size() && local.substr(colon + 1) == port_text &&
-                       std::ranges::find(addresses, local.substr(0, colon)) != addresses.end();
-    uint64_t inode = 0;
-    if (is_it &&
-        std::from_chars(inode_text.data(), inode_text.data() + inode_text.size(), inode).ec == std::errc()) {
-      inodes.push_back(inode);
-    }
-  }
-  return inodes;
 }
 
 Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::string& host, uint16_t port) {
@@ -178,7 +179,7 @@ Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::strin
 }
 
 Status check_listener(const identity::ProcFs& proc_fs, uint32_t pid, const std::string& host, uint16_t port) {
-  const auto inodes = find_inodes(proc_fs, host, port);
+  const auto inodes = find_inodes(proc_fs, host, port, pid);
   if (!inodes) {
     return propagate(inodes);
   }

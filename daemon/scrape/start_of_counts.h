@@ -23,8 +23,8 @@ struct ScrapeTimes {
   int64_t since_boot_ns = 0;
 };
 
-// A profile of a duration that lies between the scrapes is whole: the application counted anew for it ("?seconds=5").
-// An owner that is not known says nothing: only a process that is known to be another has begun to count anew.
+// A profile of a duration that lies between the scrapes is whole: the application counted from zero for it ("?seconds=5").
+// An owner that is not known says nothing: only a process that is known to be another has begun to count from zero.
 SinceLast::Start start_of_counts(const ScrapeTimes& times, const std::optional<Owner>& last_owner,
                                  const std::optional<Owner>& owner);
 

@@ -17,10 +17,10 @@ constexpr int kDiskFullRounds = 2;
 // A profile that cannot be read so often is taken to be damaged.
 constexpr int kMaxFailedReads = 5;
 
-std::string_view reason_of(Fate fate) {
+std::string reason_of(Fate fate, const SpoolKind& kind) {
   switch (fate) {
     case Fate::kNoRoom:
-      return "over limits.max_spool_bytes";
+      return fmt::format("over {}", kind.bytes_key);
     case Fate::kTooOld:
       return "older than limits.max_spool_age";
     case Fate::kDamaged:
@@ -40,7 +40,7 @@ std::string_view reason_of(Fate fate) {
 }  // namespace
 
 Result<std::unique_ptr<Spool>> Spool::open(SpoolOptions options) {
-  auto folder = SpoolFolder::open(options.folder, options.wall_ns(), *options.calls);
+  auto folder = SpoolFolder::open(options.folder, options.wall_ns(), *options.calls, *options.kind);
   if (!folder) {
     return propagate(folder, "opening the spool");
   }
@@ -75,13 +75,13 @@ void Spool::index_found() {
   }
   if (!entries_.empty()) {
     maybe_sent_ = entries_.front().profile.sequence;
-    log_info("{} unsent profiles from the previous run", entries_.size());
+    log_info("{} unsent {} from the previous run", entries_.size(), kind().nouns);
   }
 }
 
 Result<uint64_t> Spool::push(const std::string& id, Bytes encoded, bool has_kernel_symbols) {
   if (id.size() != kIdBytes) {
-    return fail(ErrorCode::kInvalid, "a profile ID has {} bytes, not {}", kIdBytes, id.size());
+    return fail(ErrorCode::kInvalid, "the ID of a {} has {} bytes, not {}", kind().noun, kIdBytes, id.size());
   }
   const std::lock_guard lock(mutex_);
   const SpooledProfile profile{.sequence = folder_->next_sequence(),
@@ -94,7 +94,7 @@ Result<uint64_t> Spool::push(const std::string& id, Bytes encoded, bool has_kern
   }
   if (profile.disk_bytes > options_.max_bytes) {
     return drop_unwritten(Fate::kNoRoom,
-                          {ErrorCode::kTooLarge, "larger than limits.max_spool_bytes", {}, {}});
+                          {ErrorCode::kTooLarge, fmt::format("larger than {}", kind().bytes_key), {}, {}});
   }
   if (auto made = make_room(profile.disk_bytes, 1); !made) {
     const Fate fate = made.error().code == ErrorCode::kTooLarge ? Fate::kNoRoom : Fate::kDiskFailed;
@@ -123,7 +123,7 @@ Status Spool::write_to_disk(const SpooledProfile& profile, Bytes encoded) {
 }
 
 std::unexpected<Error> Spool::drop_unwritten(Fate fate, Error error) {
-  error.message = "a profile is dropped: " + error.message;
+  error.message = fmt::format("a {} is dropped: {}", kind().noun, error.message);
   if (auto counted = folder_->count_unwritten(fate); !counted) {
     log_error("{}", counted.error().text());
   }
@@ -143,7 +143,7 @@ Status Spool::make_room(uint64_t bytes, uint64_t profiles) {
     ++count;
   }
   if (!fits() && bytes > 0) {
-    return fail(ErrorCode::kTooLarge, "the spool is full, and the oldest profile may be being sent");
+    return fail(ErrorCode::kTooLarge, "the spool is full, and the oldest {} may be being sent", kind().noun);
   }
   return remove(from, count, Fate::kNoRoom);
 }
@@ -186,7 +186,7 @@ Status Spool::remove(size_t from, size_t count, Fate fate) {
   for (const SpooledProfile& profile : removed) {
     bytes_ -= profile.disk_bytes;
     if (fate != Fate::kDelivered) {
-      log_warning("profile {} is dropped: {}", to_hex(profile.id), reason_of(fate));
+      log_warning("{} {} is dropped: {}", kind().noun, to_hex(profile.id), reason_of(fate, kind()));
     }
   }
   entries_.erase(first, last);
@@ -216,10 +216,10 @@ Result<std::optional<OutgoingProfile>> Spool::oldest() {
 }
 
 Result<std::string> Spool::read_checked(const SpooledProfile& profile) {
-  auto encoded = folder_->read(profile, wire::ProfileLimits().max_encoded_bytes);
+  auto encoded = folder_->read(profile, kind().max_encoded_bytes);
   if (encoded) {
-    if (auto framed = wire::check_framing(as_bytes(*encoded)); !framed) {
-      return propagate(framed);
+    if (const Status sound = kind().check(as_bytes(*encoded)); !sound) {
+      return propagate(sound);
     }
   }
   return encoded;

@@ -1,4 +1,4 @@
-// Profiles on disk that wait to be sent. docs/spool.md has the folder's format and what each moment of a crash leads to.
+// Profiles, or recordings of bursts, on disk that wait to be sent. docs/spool.md has the folder's format and what each moment of a crash leads to.
 //
 // Bounded in bytes and in age: the oldest is dropped first, and counted. Each profile that was spooled is here, or was
 // delivered, refused or dropped, and is counted as exactly one of these, whenever the process is killed.
@@ -16,12 +16,14 @@
 #include "base/time.h"
 #include "base/unique_fd.h"
 #include "daemon/spool/spool_folder.h"
+#include "daemon/spool/spool_kind.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll::spool {
 
 struct SpoolOptions {
   std::string folder;
+  const SpoolKind* kind = &kind_of_profiles();
   uint64_t max_bytes = uint64_t{64} << 20;  // of disk: whole blocks and the files' entries
   int64_t max_age_ns = int64_t{3} * 24 * 3600 * kNsPerSecond;
   uint64_t max_profiles = 100'000;  // bounds the memory that knows of them, to 13 MB
@@ -65,6 +67,7 @@ class Spool {
   Status settle(uint64_t sequence, Fate fate);
 
   SpoolStatus status() const;
+  const SpoolKind& kind() const { return *options_.kind; }
   uint64_t waiting() const;
   // Whether a profile pushed since open() waits that carries the running kernel's symbols.
   bool holds_kernel_symbols() const;

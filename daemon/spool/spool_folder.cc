@@ -35,15 +35,16 @@ Status make_folder(const std::string& path) {
   return {};
 }
 
-Result<CountsFile> open_counts(const std::string& folder, int64_t now_ns, const FileCalls& calls) {
+Result<CountsFile> open_counts(const std::string& folder, int64_t now_ns, const FileCalls& calls,
+                               const SpoolKind& kind) {
   const std::string path = fmt::format("{}/{}", folder, kCountsName);
   auto counts = CountsFile::open(path, now_ns, calls);
   if (counts || counts.error().code != ErrorCode::kCorrupt) {
     return counts;
   }
   const std::string aside = fmt::format("{}/{}", folder, kDamagedCountsName);
-  log_error("{}; moved to {}, the counts of sent and dropped profiles start at 0", counts.error().text(),
-            aside);
+  log_error("{}; moved to {}, the counts of sent and dropped {} start at 0", counts.error().text(), aside,
+            kind.nouns);
   if (calls.rename(path.c_str(), aside.c_str()) != 0) {
     return fail_errno(errno, "renaming {} to {}", path, aside);
   }
@@ -57,7 +58,7 @@ bool is_counted(const SpoolRecord& record, const SpooledProfile& profile) {
 }  // namespace
 
 Result<std::unique_ptr<SpoolFolder>> SpoolFolder::open(const std::string& path, int64_t now_ns,
-                                                       const FileCalls& calls) {
+                                                       const FileCalls& calls, const SpoolKind& kind) {
   if (auto made = make_folder(path); !made) {
     return propagate(made);
   }
@@ -66,11 +67,12 @@ Result<std::unique_ptr<SpoolFolder>> SpoolFolder::open(const std::string& path, 
   if (!lock) {
     return lock.error().code == ErrorCode::kDenied ? with_hint(propagate(lock), kWhereHint) : propagate(lock);
   }
-  auto counts = open_counts(path, now_ns, calls);
+  auto counts = open_counts(path, now_ns, calls, kind);
   if (!counts) {
     return propagate(counts);
   }
-  std::unique_ptr<SpoolFolder> folder(new SpoolFolder(path, std::move(*lock), std::move(*counts), calls));
+  std::unique_ptr<SpoolFolder> folder(
+      new SpoolFolder(path, std::move(*lock), std::move(*counts), calls, kind));
   if (auto recovered = folder->recover(); !recovered) {
     return propagate(recovered);
   }
@@ -84,7 +86,7 @@ Status SpoolFolder::recover() {
   std::erase_if(found_, [this](const SpooledProfile& profile) {
     const bool is_left_over = is_counted(record_, profile);
     if (is_left_over) {
-      unfinished_.push_back(file_name_of(profile));
+      unfinished_.push_back(name_of(profile));
     }
     return is_left_over;
   });
@@ -103,7 +105,7 @@ Status SpoolFolder::list() {
     const std::string name = entry->path().filename().string();
     std::error_code unreadable;
     const bool is_file = entry->symlink_status(unreadable).type() == std::filesystem::file_type::regular;
-    auto profile = is_file ? parse_file_name(name) : std::nullopt;
+    auto profile = is_file ? parse_file_name(name, kind_->suffix) : std::nullopt;
     if (profile) {
       profile->disk_bytes = disk_bytes_of(entry->file_size(unreadable));
       found_.push_back(std::move(*profile));
@@ -138,7 +140,7 @@ void SpoolFolder::count_missing() {
   const uint64_t accounted = record.counts.all() + found_.size();
   const uint64_t given_out = record.next_sequence - record.first_sequence;
   if (accounted < given_out) {
-    log_error("{} profiles are missing from {}", given_out - accounted, path_);
+    log_error("{} {} are missing from {}", given_out - accounted, kind_->nouns, path_);
     record.counts[Fate::kMissing] += given_out - accounted;
   }
   // Where somebody put back files that were counted before, more numbers were given out than we knew of.
@@ -146,7 +148,7 @@ void SpoolFolder::count_missing() {
 }
 
 Status SpoolFolder::write(const SpooledProfile& profile, Bytes encoded) {
-  const std::string path = path_of(file_name_of(profile));
+  const std::string path = path_of(name_of(profile));
   const Status written = write_file_durably(path, encoded, *calls_);
   if (!written) {
     // It may be there all the same, where only the folder could not be synced.
@@ -154,7 +156,7 @@ Status SpoolFolder::write(const SpooledProfile& profile, Bytes encoded) {
     if (is_gone) {
       return written;
     }
-    log_error("{}; the profile is kept, but may not survive a power failure", written.error().text());
+    log_error("{}; the {} is kept, but may not survive a power failure", written.error().text(), kind_->noun);
   }
   ++record_.next_sequence;
   return {};
@@ -179,7 +181,7 @@ Status SpoolFolder::begin_removal(std::span<const SpooledProfile> profiles, Fate
   }
   record_ = wanted;
   for (const SpooledProfile& profile : profiles) {
-    unfinished_.push_back(file_name_of(profile));
+    unfinished_.push_back(name_of(profile));
   }
   return {};
 }
@@ -210,7 +212,7 @@ Status SpoolFolder::remove_file(const std::string& name) {
 }
 
 Result<std::string> SpoolFolder::read(const SpooledProfile& profile, uint64_t max_bytes) const {
-  return read_file(path_of(file_name_of(profile)), max_bytes);
+  return read_file(path_of(name_of(profile)), max_bytes);
 }
 
 }  // namespace plimsoll::spool

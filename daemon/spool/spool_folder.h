@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "daemon/spool/spool_counts.h"
+#include "daemon/spool/spool_kind.h"
 #include "daemon/spool/spooled_profile.h"
 
 namespace plimsoll::spool {
@@ -22,9 +23,10 @@ class SpoolFolder {
  public:
   // Creates the folder (mode 0700) where it is missing, takes its lock, finishes what a crash interrupted, and counts what
   // is missing. Errors say what to do: kConflict where another process has the lock, kDenied where the folder cannot be
-  // written. `calls` outlives the folder.
+  // written. `calls` and `kind` outlive the folder.
   static Result<std::unique_ptr<SpoolFolder>> open(const std::string& path, int64_t now_ns,
-                                                   const FileCalls& calls);
+                                                   const FileCalls& calls,
+                                                   const SpoolKind& kind = kind_of_profiles());
 
   // What was there when it was opened, the oldest first; empty when called again.
   std::vector<SpooledProfile> take_found() { return std::move(found_); }
@@ -50,22 +52,26 @@ class SpoolFolder {
   int64_t counted_since_ns() const { return record_.counted_since_ns; }
 
  private:
-  SpoolFolder(std::string path, UniqueFd lock, CountsFile counts, const FileCalls& calls)
+  SpoolFolder(std::string path, UniqueFd lock, CountsFile counts, const FileCalls& calls,
+              const SpoolKind& kind)
       : path_(std::move(path)),
         lock_(std::move(lock)),
         counts_(std::move(counts)),
         calls_(&calls),
+        kind_(&kind),
         record_(counts_.record()) {}
   Status list();
   Status recover();
   void count_missing();
   Status remove_file(const std::string& name);
+  std::string name_of(const SpooledProfile& profile) const { return file_name_of(profile, kind_->suffix); }
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
 
   std::string path_;
   UniqueFd lock_;
   CountsFile counts_;
   const FileCalls* calls_;
+  const SpoolKind* kind_;
   SpoolRecord record_;                   // as it is now: the file's may be older
   std::vector<std::string> unfinished_;  // names of files that are counted and still to be removed
   std::vector<SpooledProfile> found_;

@@ -9,7 +9,6 @@
 namespace plimsoll::spool {
 namespace {
 
-constexpr std::string_view kSuffix = "profile";
 constexpr std::string_view kKernelSymbols = "k";
 constexpr uint64_t kBlockBytes = 4096;
 constexpr uint64_t kEntryBytes = 512;
@@ -32,12 +31,12 @@ std::optional<Number> number_in(std::string_view text) {
 
 }  // namespace
 
-std::string file_name_of(const SpooledProfile& profile) {
+std::string file_name_of(const SpooledProfile& profile, std::string_view suffix) {
   return fmt::format("{:016}.{}.{}{}.{}", profile.sequence, to_hex(profile.id), profile.spooled_s,
-                     profile.has_kernel_symbols ? ".k" : "", kSuffix);
+                     profile.has_kernel_symbols ? ".k" : "", suffix);
 }
 
-std::optional<SpooledProfile> parse_file_name(std::string_view name) {
+std::optional<SpooledProfile> parse_file_name(std::string_view name, std::string_view suffix) {
   std::string_view rest = name;
   const auto sequence = number_in<uint64_t>(take_part(rest));
   const auto id = from_hex(take_part(rest));
@@ -50,7 +49,8 @@ std::optional<SpooledProfile> parse_file_name(std::string_view name) {
                                .spooled_s = *spooled_s,
                                .has_kernel_symbols = take_part(rest) == kKernelSymbols};
   // One way to write each: no other spelling names the same profile.
-  const bool is_ours = profile.sequence > 0 && profile.id.size() == kIdBytes && file_name_of(profile) == name;
+  const bool is_ours =
+      profile.sequence > 0 && profile.id.size() == kIdBytes && file_name_of(profile, suffix) == name;
   return is_ours ? std::optional(profile) : std::nullopt;
 }
 

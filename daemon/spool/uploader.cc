@@ -12,14 +12,12 @@
 namespace plimsoll::spool {
 namespace {
 
-constexpr std::string_view kProfileType = "application/x-plimsoll-profile";
-
 // What the server says of the profile itself stays true; anything else may be otherwise later.
 bool is_final(unsigned status) {
   return status == 400 || status == 409 || status == 413 || status == 415;
 }
 
-// A page that something on the way puts in place of the server's answer must not cost a profile.
+// A page that something on the way puts in place of the server's answer must not cost what was sent.
 Status check_acknowledgement(const http::Response& response) {
   wire::UploadReply reply;
   if (!reply.ParseFromString(response.body)) {
@@ -61,7 +59,7 @@ Status Uploader::send_and_settle(http::Client& client) {
     return propagate(fate);
   }
   if (auto settled = spool_.settle(profile.sequence, *fate); !settled) {
-    return propagate(settled, "removing a profile from the spool");
+    return propagate(settled, "removing a {} from the spool", spool_.kind().noun);
   }
   // Those of a former run may be of another kernel.
   const bool is_of_this_run = profile.sequence >= spool_.first_of_this_run();
@@ -72,22 +70,23 @@ Status Uploader::send_and_settle(http::Client& client) {
 }
 
 Result<Fate> Uploader::send(http::Client& client, const OutgoingProfile& profile) {
-  constexpr std::string_view kWhat = "uploading a profile";
-  const auto response =
-      client.send("PUT", "/fleet/v1/profiles/" + to_hex(profile.id), profile.encoded, kProfileType);
+  const SpoolKind& kind = spool_.kind();
+  const std::string what = fmt::format("uploading a {}", kind.noun);
+  const auto response = client.send("PUT", fmt::format("{}{}", kind.upload_path, to_hex(profile.id)),
+                                    profile.encoded, kind.content_type);
   if (!response) {
-    return propagate(response, "{}", kWhat);
+    return propagate(response, "{}", what);
   }
   asked_pause_ns_ = http::retry_after_s(*response) * kNsPerSecond;
   if (response->ok()) {
     const Status acknowledged = check_acknowledgement(*response);
-    return acknowledged ? Result<Fate>(Fate::kDelivered) : propagate(acknowledged, "{}", kWhat);
+    return acknowledged ? Result<Fate>(Fate::kDelivered) : propagate(acknowledged, "{}", what);
   }
-  const Error error = http::error_of(*response, kWhat);
+  const Error error = http::error_of(*response, what);
   if (!is_final(response->status)) {
     return std::unexpected(error);
   }
-  log_error("profile {}: {}", to_hex(profile.id), error.text());
+  log_error("{} {}: {}", kind.noun, to_hex(profile.id), error.text());
   return Fate::kRefused;
 }
 

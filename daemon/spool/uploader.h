@@ -21,8 +21,8 @@ class Uploader {
 
   // Sends the oldest profile, if there is one, and waits for the answer. What is acknowledged is removed; what the server
   // refuses for good (400, 409, 413, 415) is dropped and counted as that. An error: it stays, and due_ns() says when to
-  // try again. A profile whose acknowledgement was lost is sent again: the server's ledger knows it. Whatever the answer
-  // is, due_ns() is no sooner than it asks for.
+  // try again. A profile whose acknowledgement was lost is sent again: the server's ledger knows it. Recordings of bursts
+  // are sent likewise. Whatever the answer is, due_ns() is no sooner than it asks for.
   Status send_oldest(http::Client& client);
 
   // Monotonic; 0: at once.
