@@ -42,6 +42,17 @@ DaemonTotals::Dropped dropped_of(const wire::ProfileCounts& counts) {
           .missing = bounded(counts.dropped_missing())};
 }
 
+// All that were spooled and have no other fate; 0 of a daemon that reports nonsense.
+int64_t queued_of(const wire::ProfileCounts& counts) {
+  uint64_t queued = std::min(counts.spooled(), kMaxCount);
+  for (const uint64_t settled :
+       {counts.delivered(), counts.refused(), counts.dropped_no_room(), counts.dropped_too_old(),
+        counts.dropped_damaged(), counts.dropped_disk(), counts.dropped_missing()}) {
+    queued -= std::min(queued, settled);
+  }
+  return bounded(queued);
+}
+
 constexpr int64_t DaemonTotals::Dropped::* kReasons[] = {
     &DaemonTotals::Dropped::no_room, &DaemonTotals::Dropped::too_old, &DaemonTotals::Dropped::damaged,
     &DaemonTotals::Dropped::disk, &DaemonTotals::Dropped::missing};
@@ -59,10 +70,17 @@ void DaemonStatuses::note(const std::string& machine_id, const wire::DaemonStatu
             .cpu_of_limit = cpu_of_limit(status),
             .cpus = bounded_cpus(status.cpu_share()),
             .cpus_limit = bounded_cpus(status.cpu_share_limit()),
+            .reports_bursts = status.has_bursts(),
+            .can_record_bursts = status.bursts().can_record(),
+            .recordings_queued = queued_of(status.recording_counts()),
             .counts_since_ns = status.profile_counts().since_ns(),
             .refused = bounded(status.profile_counts().refused()),
             .dropped = dropped_of(status.profile_counts())};
+  std::string why_not = printable(std::string_view(status.bursts().why_not()).substr(0, kMaxProblemBytes));
   const std::lock_guard lock(mutex_);
+  if (now.reports_bursts && !now.can_record_bursts) {
+    now.why_no_bursts = shared_reason(std::move(why_not));
+  }
   if (now_ns >= next_forgetting_ns_) {
     // Once per heartbeat interval, so that each heartbeat pays for one entry on average.
     forget(now_ns);
@@ -91,11 +109,19 @@ void DaemonStatuses::count(const Entry& before, Entry& now) {
   }
 }
 
+std::shared_ptr<const std::string> DaemonStatuses::shared_reason(std::string text) {
+  if (newest_reason_ == nullptr || *newest_reason_ != text) {
+    newest_reason_ = std::make_shared<const std::string>(std::move(text));
+  }
+  return newest_reason_;
+}
+
 void DaemonStatuses::forget(int64_t now_ns) {
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     Entry& status = entry->second;
     if (now_ns >= status.offline_ns) {
       std::string().swap(status.problem);
+      status.why_no_bursts.reset();
     }
     entry = now_ns - status.seen_ns > machine_ttl_ns_ ? entries_.erase(entry) : std::next(entry);
   }
@@ -120,6 +146,18 @@ DaemonTotals DaemonStatuses::totals(int64_t now_ns) {
     totals.max_cpu_of_limit = std::max(totals.max_cpu_of_limit, status.cpu_of_limit);
     totals.cpus += status.cpus;
     totals.cpus_limit += status.cpus_limit;
+    totals.recordings_queued += status.recordings_queued;
+    if (!status.reports_bursts) {
+      ++totals.bursts_not_reported;
+    } else if (status.can_record_bursts) {
+      ++totals.can_record_bursts;
+    } else {
+      // None of one that was offline by a clock that was set back since.
+      if (totals.why_no_bursts.empty() && status.why_no_bursts != nullptr) {
+        totals.why_no_bursts = printable(machine) + ": " + *status.why_no_bursts;
+      }
+      ++totals.cannot_record_bursts;
+    }
   }
   totals.profiles_refused = refused_;
   totals.profiles_dropped = dropped_;

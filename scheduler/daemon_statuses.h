@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -21,6 +22,12 @@ struct DaemonTotals {
   double max_cpu_of_limit = 0;  // the highest CPU share as a fraction of its daemon's limit
   double cpus = 0;              // that they took over the last minute, together
   double cpus_limit = 0;        // that their limits permit, together
+  // Whether assignments can have the machine record bursts, as it says; those that say nothing of it are older than bursts.
+  int64_t can_record_bursts = 0;
+  int64_t cannot_record_bursts = 0;
+  int64_t bursts_not_reported = 0;
+  std::string why_no_bursts = {};  // of one that cannot: "MACHINE: TEXT"
+  int64_t recordings_queued = 0;   // in spools
   // By all daemons since this object was made, monotonic.
   int64_t profiles_refused = 0;  // by the server, for good
   struct Dropped {
@@ -55,13 +62,18 @@ class DaemonStatuses {
     double cpu_of_limit = 0;
     double cpus = 0;
     double cpus_limit = 0;
+    bool reports_bursts = false;
+    bool can_record_bursts = false;
+    std::shared_ptr<const std::string> why_no_bursts = {};  // null: it can, or does not say
+    int64_t recordings_queued = 0;
     // Since when the daemon's spool counts, and its counts.
     int64_t counts_since_ns = 0;
     int64_t refused = 0;
-    DaemonTotals::Dropped dropped;
+    DaemonTotals::Dropped dropped = {};
   };
   void count(const Entry& before, Entry& now);
   void forget(int64_t now_ns);
+  std::shared_ptr<const std::string> shared_reason(std::string text);
 
   const int64_t machine_ttl_ns_;
   std::mutex mutex_;
@@ -69,6 +81,8 @@ class DaemonStatuses {
   int64_t next_forgetting_ns_ = 0;        // likewise
   int64_t refused_ = 0;                   // likewise
   DaemonTotals::Dropped dropped_;         // likewise
+  // The newest why_no_bursts, likewise: in a fleet that does not permit bursts all have the same one.
+  std::shared_ptr<const std::string> newest_reason_;
 };
 
 }  // namespace plimsoll::scheduler

@@ -4,6 +4,7 @@
 
 #include "base/hex.h"
 #include "base/log.h"
+#include "proto/application_profiles.h"
 #include "scheduler/heartbeat_check.h"
 #include "scheduler/plausibility.h"
 
@@ -76,10 +77,11 @@ int64_t bounded_count(uint64_t count) {
 }
 
 SentProfile sent_profile(const wire::RawProfile& profile) {
-  SentProfile sent{
-      .draw = profile.assignment().draw().id(),
-      .machine = profile.machine().id(),
-      .window_ns = profile.window().end().monotonic_ns() - profile.window().start().monotonic_ns()};
+  SentProfile sent{.draw = profile.assignment().draw().id(), .machine = profile.machine().id()};
+  // Applications are observed beside the machine: their windows would hide that its own was cut.
+  if (!wire::is_of_application(profile.assignment())) {
+    sent.window_ns = profile.window().end().monotonic_ns() - profile.window().start().monotonic_ns();
+  }
   for (const wire::Event& event : profile.events()) {
     // Squares are not samples of their own.
     if (event.kind() != wire::SQUARES) {

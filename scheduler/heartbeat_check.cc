@@ -8,6 +8,8 @@ namespace {
 
 constexpr int kMaxInstances = 10'000;
 constexpr int kMaxReports = 100;
+constexpr int kMaxKinds = 32;
+constexpr uint32_t kMaxEndpoints = 100'000;
 constexpr size_t kMaxNameBytes = 4096;
 constexpr double kMaxCpus = 100'000;
 constexpr double kMaxWeight = 1'000'000;
@@ -66,6 +68,16 @@ Status check_missing_events(const wire::RegisterRequest& request) {
                    "missing_events");
 }
 
+namespace {
+
+bool is_kind(const wire::ApplicationKindReport& kind) {
+  return !kind.kind().empty() && is_name(kind.kind()) && is_name(kind.cause()) &&
+         kind.endpoints() <= kMaxEndpoints && kind.answered() <= kind.endpoints() &&
+         kind.with_cause() <= kind.endpoints() - kind.answered();
+}
+
+}  // namespace
+
 Status check_reports(const wire::HeartbeatRequest& request) {
   if (request.assignments_size() > kMaxReports) {
     return with_field(fail(ErrorCode::kInvalid, "reports of {} assignments, over {}",
@@ -78,8 +90,12 @@ Status check_reports(const wire::HeartbeatRequest& request) {
         report.id().empty() || !is_name(report.id()) ? "id"
         : !wire::AssignmentState_IsValid(report.state()) || report.state() == wire::ASSIGNMENT_UNSPECIFIED
             ? "state"
-        : !is_name(report.detail()) ? "detail"
-                                    : nullptr;
+        : !is_name(report.detail())          ? "detail"
+        : !is_name(report.bursts().detail()) ? "bursts.detail"
+        : report.application_kinds_size() > kMaxKinds ||
+                !std::ranges::all_of(report.application_kinds(), is_kind)
+            ? "application_kinds"
+            : nullptr;
     if (wrong != nullptr) {
       return with_field(fail(ErrorCode::kInvalid, "the report of an assignment is out of bounds"),
                         fmt::format("assignments[{}].{}", i, wrong));

@@ -13,7 +13,8 @@ Status check_census(const wire::HeartbeatRequest& request);
 // At most 1,000 missing events, names of printable characters up to 128 bytes.
 Status check_missing_events(const wire::RegisterRequest& request);
 
-// At most 100 assignments, IDs and details of printable characters up to 4,096 bytes, states that there are.
+// At most 100 assignments, IDs and details of printable characters up to 4,096 bytes, states that there are; up to 32 kinds of application
+// profiles each, of which no more endpoints answered than there are.
 Status check_reports(const wire::HeartbeatRequest& request);
 
 }  // namespace plimsoll::scheduler

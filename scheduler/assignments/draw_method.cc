@@ -165,7 +165,7 @@ Result<MadeDraw> draw_from(const Eligible& eligible, store::Draw draw) {
   return made;
 }
 
-Status draw_again(const store::DrawWithMachines& kept, store::LiveMachines& machines) {
+Status draw_again(const store::DrawWithMachines& kept, const store::FleetAt& fleet_at) {
   if (!kept.draw.method) {
     return fail(ErrorCode::kNotFound, "draw {} is from a version that did not store its method",
                 kept.draw.id);
@@ -175,13 +175,14 @@ Status draw_again(const store::DrawWithMachines& kept, store::LiveMachines& mach
   if (is_any_drawn && kept.machines.empty()) {
     return fail(ErrorCode::kNotFound, "the machines of draw {} are past retention", kept.draw.id);
   }
-  const auto fleet = KnownFleet::load(machines, kept.draw.made_ns);
-  if (!fleet) {
-    return propagate(fleet, "loading the fleet at {}", format_time(kept.draw.made_ns));
+  auto past = fleet_at(kept.draw.made_ns);
+  if (!past) {
+    return propagate(past, "loading the fleet at {}", format_time(kept.draw.made_ns));
   }
+  const KnownFleet fleet = KnownFleet::of(std::move(*past));
   store::Draw draw = kept.draw;
   draw.strata.clear();
-  const Eligible eligible = scheduler::eligible(*kept.draw.method, kept.draw.collects, *fleet);
+  const Eligible eligible = scheduler::eligible(*kept.draw.method, kept.draw.collects, fleet);
   const auto again = draw_from(eligible, std::move(draw));
   return again ? compare(kept, again->kept) : propagate(again);
 }

@@ -11,6 +11,7 @@
 #include "scheduler/assignments/made_draw.h"
 #include "scheduler/assignments/order.h"
 #include "store/draws/draw.h"
+#include "store/live/past_fleet.h"
 
 namespace plimsoll::scheduler {
 
@@ -31,6 +32,6 @@ Result<MadeDraw> draw_from(const Eligible& eligible, store::Draw draw);
 
 // Makes the draw again from the fleet of then. kConflict, in words, where other machines come out, or other
 // probabilities; kNotFound where what it takes is not kept any more, or never was. Costs what a draw does.
-Status draw_again(const store::DrawWithMachines& kept, store::LiveMachines& machines);
+Status draw_again(const store::DrawWithMachines& kept, const store::FleetAt& fleet_at);
 
 }  // namespace plimsoll::scheduler

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/time.h"
+#include "scheduler/assignments/burst_draws.h"
 
 namespace plimsoll::scheduler {
 namespace {
@@ -51,6 +52,13 @@ Result<DrawPolicy> DrawPolicy::make(DrawSettings settings, uint64_t seed) {
                           .seed = seed});
   if (!schedule) {
     return propagate(schedule);
+  }
+  // A machine may be drawn again in the next interval.
+  const Status bursts = settings.collects.has_bursts()
+                            ? check_bursts(settings.collects.bursts(), settings.interval_ns)
+                            : Status();
+  if (!bursts) {
+    return propagate(bursts);
   }
   auto stratification = Stratification::make(settings.strata);
   if (!stratification) {
@@ -108,13 +116,16 @@ std::string DrawPolicy::text() const {
   const std::string cooldown = settings_.cooldown_ns > 0
                                    ? fmt::format(", cooldown {}", format_duration(settings_.cooldown_ns))
                                    : std::string();
+  const std::string bursts = settings_.collects.has_bursts()
+                                 ? "; " + scheduler::text_of(settings_.collects.bursts())
+                                 : std::string();
   return fmt::format(
       "every {} for {}: {}{}, min {} per stratum{}{}; max at once {:.4g} % of a job's instances and {:.4g} % "
       "of a "
-      "platform's machines; max overhead {:.4g} % of the fleet's CPU time",
+      "platform's machines; max overhead {:.4g} % of the fleet's CPU time{}",
       format_duration(settings_.interval_ns), format_duration(settings_.window_ns), many, strata,
       size.min_per_stratum, jobs, cooldown, 100 * settings_.safety.share_of_job,
-      100 * settings_.safety.share_of_platform, 100 * settings_.safety.share_of_cpu);
+      100 * settings_.safety.share_of_platform, 100 * settings_.safety.share_of_cpu, bursts);
 }
 
 }  // namespace plimsoll::scheduler

@@ -29,7 +29,7 @@ struct DrawSettings {
   std::vector<std::string> strata;  // attributes of machines, as in Stratification
   // Names of events that are collected together, which take turns; none: the daemon's default event, always.
   std::vector<std::vector<std::string>> event_sets;
-  wire::Assignment collects;  // rate and stacks
+  wire::Assignment collects;  // rate, stacks and bursts
 };
 
 // Settings that make sense together. Immutable; any thread.

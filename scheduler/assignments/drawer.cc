@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/malloc_trim_scope.h"
 #include "base/time.h"
+#include "scheduler/assignments/burst_draws.h"
 #include "scheduler/assignments/draw_method.h"
 
 namespace plimsoll::scheduler {
@@ -55,20 +56,25 @@ Drawer::Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy,
 
 Status Drawer::open_kept_draws(int64_t now_ns) {
   const std::lock_guard lock(mutex_);
-  auto draws = store_.open_draws(now_ns);
+  auto draws = store_.open_draws(now_ns - kMaxBurstsNs);
   const auto drawn_until_ns = store_.drawn_until_ns();
   if (!draws || !drawn_until_ns) {
     return !draws ? propagate(draws) : propagate(drawn_until_ns);
   }
   drawn_until_ns_ = *drawn_until_ns;
   for (store::DrawWithMachines& draw : *draws) {
-    keep_open(std::move(draw));
+    if (open_until_ns(draw) > now_ns) {
+      keep_open(std::move(draw));
+    }
   }
   return {};
 }
 
 void Drawer::keep_open(store::DrawWithMachines draw) {
-  OpenDraw& open = open_.emplace_back(std::move(draw.draw));
+  const int64_t until_ns = open_until_ns(draw);
+  const int64_t due_ns = draw.draw.due_ns;
+  OpenDraw& open =
+      open_.emplace_back(OpenDraw{.draw = std::move(draw.draw), .until_ns = until_ns, .wake_ns = due_ns});
   for (store::DrawnMachine& machine : draw.machines) {
     std::string id = machine.machine_id;
     open.machines.emplace(std::move(id), std::move(machine));
@@ -79,7 +85,7 @@ int64_t Drawer::next_due_ns() const {
   const std::lock_guard lock(mutex_);
   int64_t due_ns = std::max(policy_.schedule().draw(next_number_).made_ns, not_before_ns_);
   for (const OpenDraw& open : open_) {
-    due_ns = std::min(due_ns, open.draw.due_ns);  // then it is known what came of it
+    due_ns = std::min(due_ns, open.wake_ns);  // then it is known what came of it
   }
   return std::max(due_ns, not_judged_before_ns_);
 }
@@ -111,7 +117,10 @@ Status Drawer::draw_if_due(int64_t now_ns, store::LiveMachines& machines) {
   ScheduledDraw draw;
   {
     const std::lock_guard lock(mutex_);
-    std::erase_if(open_, [&](const OpenDraw& open) { return open.draw.due_ns <= now_ns; });
+    std::erase_if(open_, [&](const OpenDraw& open) { return open.until_ns <= now_ns; });
+    for (OpenDraw& open : open_) {
+      open.wake_ns = open.draw.due_ns <= now_ns ? open.until_ns : open.wake_ns;
+    }
     draw = policy_.schedule().newest(now_ns);
     if (draw.number < next_number_ || now_ns < not_before_ns_) {
       return {};
@@ -226,16 +235,33 @@ bool Drawer::is_stopped(const OpenDraw& open, const store::DrawnMachine& machine
                               .platform = machine.platform});
 }
 
+// Of kinds of application profiles, once its window is over.
+Status Drawer::note_kinds(const OpenDraw& open, const wire::AssignmentReport& report,
+                          store::DrawnMachine& machine) {
+  const auto is_same = [](const wire::ApplicationKindReport& one, const wire::ApplicationKindReport& other) {
+    return one.SerializeAsString() == other.SerializeAsString();
+  };
+  if (report.application_kinds().empty() ||
+      std::ranges::equal(report.application_kinds(), machine.kinds, is_same)) {
+    return {};
+  }
+  machine.kinds.assign(report.application_kinds().begin(), report.application_kinds().end());
+  return store_.update_kinds(open.draw.id, machine);
+}
+
 Status Drawer::note_report(OpenDraw& open, const wire::AssignmentReport& report, store::DrawnMachine& machine,
                            int64_t now_ns) {
   // What matters of when it was heard of is whether that was after its window (store::outcome_of).
   const int64_t end_ns = store::window_end_ns(open.draw, machine);
   const bool is_first_since_end = now_ns >= end_ns && machine.reported_ns < end_ns;
-  const bool is_news =
-      is_first_since_end || machine.state != report.state() || machine.detail != report.detail();
+  std::string detail = detail_of(report, open.draw.collects);
+  const bool is_news = is_first_since_end || machine.state != report.state() || machine.detail != detail;
   machine.reported_ns = now_ns;
   machine.state = report.state();
-  machine.detail = report.detail();
+  machine.detail = std::move(detail);
+  if (auto kept = note_kinds(open, report, machine); !kept) {
+    return kept;
+  }
   return is_news ? store_.update(open.draw.id, machine) : Status();
 }
 
@@ -243,7 +269,9 @@ Status Drawer::note_report(OpenDraw& open, const wire::AssignmentReport& report,
 Status Drawer::note_silence(OpenDraw& open, store::DrawnMachine& machine, int64_t now_ns) {
   const bool may_have_begun = machine.told_ns > 0 && now_ns >= machine.window_start_ns;
   const bool is_held_back = machine.window_start_ns == 0;
-  if (!may_have_begun || is_held_back || is_over(machine.state) || machine.answered_ns > 0) {
+  // Bursts may go on after the profile.
+  const bool has_measured = machine.answered_ns > 0 && !open.draw.collects.has_bursts();
+  if (!may_have_begun || is_held_back || is_over(machine.state) || has_measured) {
     return {};
   }
   machine.state = wire::FAILED;
@@ -258,8 +286,14 @@ Result<bool> Drawer::hand_out(OpenDraw& open, store::DrawnMachine& machine, int6
     return false;
   }
   if (is_stopped(open, machine)) {
-    machine.window_start_ns = 0;
-    machine.detail = "stopped before the window";
+    // After the window bursts alone are recorded: the machine has measured.
+    if (open.draw.collects.has_bursts() && now_ns >= store::window_end_ns(open.draw, machine)) {
+      machine.state = wire::DONE;
+      machine.detail = "bursts ended early: collection is stopped";
+    } else {
+      machine.window_start_ns = 0;
+      machine.detail = "stopped before the window";
+    }
     const Status kept = store_.update(open.draw.id, machine);
     return kept ? Result<bool>(false) : propagate(kept);
   }
@@ -280,7 +314,7 @@ Result<std::vector<wire::Assignment>> Drawer::heard_from(std::string_view machin
   const std::lock_guard lock(mutex_);
   for (OpenDraw& open : open_) {
     const auto found = open.machines.find(id);
-    if (found == open.machines.end() || now_ns >= open.draw.due_ns) {
+    if (found == open.machines.end() || now_ns >= open.until_ns) {
       continue;
     }
     store::DrawnMachine& machine = found->second;
@@ -336,6 +370,20 @@ Status Drawer::check(const wire::RawProfile& profile) {
                                  "the profile's data on draw {} differs from what this server drew for {}",
                                  said.id(), profile.machine().id()),
                             "assignment.draw");
+}
+
+Status Drawer::check_bursts_of(std::string_view draw, std::string_view machine_id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = drawn(draw, machine_id);
+  if (!found) {
+    return propagate(found);
+  }
+  const std::optional<store::DrawnMachine>& machine = *found;
+  return machine && machine->told_ns > 0
+             ? Status()
+             : with_field(fail(ErrorCode::kInvalid, "the recording's draw {} did not assign bursts to {}",
+                               draw, machine_id),
+                          "draw");
 }
 
 Status Drawer::answered(std::string_view draw, std::string_view machine_id, int64_t window_ns, bool is_known,

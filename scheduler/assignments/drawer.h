@@ -5,7 +5,7 @@
 //   heard_from()    a heartbeat: what the machine says of its assignments, and what it should be running
 //   answered()      a profile
 //
-// A server that starts anew finds its open draws in the store and goes on with them; the next ones are those that the
+// A restarted server finds its open draws in the store and goes on with them; the next ones are those that the
 // one before would have made. docs/scheduling.md has the rules.
 #pragma once
 
@@ -74,6 +74,10 @@ class Drawer {
   // Whether what a profile says of its draw is what was drawn, and it was measured within the interval that the draw
   // speaks for; of no draw, always. kInvalid otherwise: clients cannot set their own weight or time.
   Status check(const wire::RawProfile& profile);
+  // Whether the machine was told of that draw, so that it may have recorded bursts of it; kInvalid otherwise, as for a draw whose
+  // machines are forgotten.
+  Status check_bursts_of(std::string_view draw, std::string_view machine_id);
+
   // A profile of a draw is safe, with a window of this length. `is_known`: it came before, so that it counts only where
   // that was not noted. Draws and machines that are not known are ignored.
   Status answered(std::string_view draw, std::string_view machine_id, int64_t window_ns, bool is_known,
@@ -82,7 +86,9 @@ class Drawer {
  private:
   struct OpenDraw {
     store::Draw draw;
-    boost::unordered_flat_map<std::string, store::DrawnMachine> machines;  // by ID
+    int64_t until_ns = 0;  // machines are told of their assignments until then
+    int64_t wake_ns = 0;   // when there is something to do next: results are due, or it is over
+    boost::unordered_flat_map<std::string, store::DrawnMachine> machines = {};  // by ID
   };
 
   Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy, CollectionBreaker& breaker,
@@ -112,6 +118,7 @@ class Drawer {
   Status judge(int64_t now_ns);
   bool is_stopped(const OpenDraw& open, const store::DrawnMachine& machine) const;
   Status make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::LiveMachines& machines);
+  Status note_kinds(const OpenDraw& open, const wire::AssignmentReport& report, store::DrawnMachine& machine);
   Status note_report(OpenDraw& open, const wire::AssignmentReport& report, store::DrawnMachine& machine,
                      int64_t now_ns);
   Status note_silence(OpenDraw& open, store::DrawnMachine& machine, int64_t now_ns);

@@ -21,10 +21,11 @@ std::string rack_of(const store::LiveMachine& machine) {
 
 Result<KnownFleet> KnownFleet::load(store::LiveMachines& machines, int64_t time_ns) {
   auto fleet = machines.fleet_at(time_ns);
-  if (!fleet) {
-    return propagate(fleet);
-  }
-  KnownFleet known{.fleet = std::move(*fleet), .racks = {}};
+  return fleet ? Result<KnownFleet>(of(std::move(*fleet))) : propagate(fleet);
+}
+
+KnownFleet KnownFleet::of(store::PastFleet past) {
+  KnownFleet known{.fleet = std::move(past), .racks = {}};
   known.racks.reserve(known.fleet.machines.size());
   for (const store::LiveMachine& machine : known.fleet.machines) {
     known.racks.push_back(rack_of(machine));

@@ -21,6 +21,8 @@ struct KnownFleet {
   // is of later times. Takes seconds for a million machines, and 1 to 2 KiB for each (MallocTrimScope).
   static Result<KnownFleet> load(store::LiveMachines& machines, int64_t time_ns);
 
+  static KnownFleet of(store::PastFleet past);
+
   // Those that pass, by ID, with what runs on them. Borrows from this.
   std::vector<Candidate> candidates(
       const std::function<bool(const store::LiveMachine& machine)>& passes) const;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "base/time.h"
+#include "scheduler/assignments/burst_draws.h"
 
 namespace plimsoll::scheduler {
 
@@ -17,7 +18,7 @@ Status check(const MeasuringOrder& order) {
   if (order.max_machines == 0) {
     return with_field(fail(ErrorCode::kInvalid, "must be at least 1 machine"), "max_machines");
   }
-  return {};
+  return order.collects.has_bursts() ? check_bursts(order.collects.bursts(), kMaxBurstsNs) : Status();
 }
 
 std::string text_of(const MeasuringOrder& order) {
@@ -25,8 +26,10 @@ std::string text_of(const MeasuringOrder& order) {
       order.machines.empty() ? std::string() : fmt::format(" of {}", fmt::join(order.machines, ", "));
   const std::string jobs =
       order.jobs.empty() ? std::string() : fmt::format(" that run {}", fmt::join(order.jobs, " or "));
-  return fmt::format("ordered by {}: max {} machines{}{}, for {}", order.by, order.max_machines, machines,
-                     jobs, format_duration(order.window_ns));
+  const std::string bursts =
+      order.collects.has_bursts() ? "; " + text_of(order.collects.bursts()) : std::string();
+  return fmt::format("ordered by {}: max {} machines{}{}, for {}{}", order.by, order.max_machines, machines,
+                     jobs, format_duration(order.window_ns), bursts);
 }
 
 }  // namespace plimsoll::scheduler

@@ -18,7 +18,7 @@ struct MeasuringOrder {
   std::vector<std::string> jobs = {};
   size_t max_machines = 10;  // of those meant, by chance
   int64_t window_ns = 30 * int64_t{1'000'000'000};
-  wire::Assignment collects;  // events, rate and stacks
+  wire::Assignment collects;  // events, rate, stacks and bursts
 };
 
 // The longest that one may ask for.

@@ -87,7 +87,7 @@ uint64_t DrawSchedule::seed_of_order(int64_t now_ns) const {
   return seed_of(timing_.seed, now_ns, Purpose::kOrder);
 }
 
-// Every set once in as many draws as there are sets, in an order that is drawn anew each time: in a fixed one, a set could meet the same
+// Every set once in as many draws as there are sets, in an order that is drawn again each time: in a fixed one, a set could meet the same
 // hours of every day.
 size_t DrawSchedule::event_set(int64_t number) const {
   const auto sets = static_cast<int64_t>(timing_.event_sets);

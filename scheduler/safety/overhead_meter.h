@@ -18,7 +18,7 @@ class OverheadMeter {
  public:
   static constexpr int64_t kMemoryNs = int64_t{3600} * 1'000'000'000;
 
-  // A daemon's CPU time since its start; less than before: it was started anew. One that says that it took more than a whole CPU is taken
+  // A daemon's CPU time since its start; less than before: it was restarted. One that says that it took more than a whole CPU is taken
   // at that, so that a false report cannot stop the others. Times are of one clock.
   void heard_from(std::string_view machine_id, int64_t cpu_time_ns, int64_t now_ns);
 
