@@ -5,6 +5,7 @@
 #include "store/blocks/block_damage.h"
 #include "store/frames/binding_writer.h"
 #include "store/frames/pending.h"
+#include "store/frames/unused_names.h"
 
 namespace plimsoll::store {
 namespace {
@@ -38,12 +39,13 @@ class LocalBlockSymbols : public BlockSymbols {
           return written;
         }
       }
-      return {};
+      return drop_unused_names(catalogue);
     });
   }
 
   bool is_gone() const override { return ingest_.is_dropped(folder_); }
-  bool is_unreadable() const override { return store::is_unreadable(folder_); }
+  // One that goes meanwhile is not damaged.
+  bool is_unreadable() const override { return store::is_unreadable(folder_) && !is_gone(); }
 
  private:
   static Status write(const NamedBinary& binary, BindingWriter& writer) {

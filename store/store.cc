@@ -4,9 +4,12 @@
 #include <utility>
 
 #include "base/time.h"
+#include "store/bursts/local_burst_sink.h"
+#include "store/bursts/local_burst_source.h"
 #include "store/contents/local_source.h"
 #include "store/directory/data_directory.h"
 #include "store/identity/directory_identity.h"
+#include "store/local_fleet.h"
 #include "store/local_symbols.h"
 #include "store/spans/local_span_sink.h"
 #include "store/spans/local_span_source.h"
@@ -15,6 +18,10 @@ namespace plimsoll::store {
 
 std::unique_ptr<Source> open_source(const std::string& data_dir) {
   return std::make_unique<LocalSource>(data_dir);
+}
+
+std::unique_ptr<Fleet> open_fleet(const std::string& data_dir) {
+  return std::make_unique<LocalFleet>(data_dir);
 }
 
 std::unique_ptr<Symbols> symbols_of(Ingest& ingest) {
@@ -35,6 +42,18 @@ Result<std::unique_ptr<SpanSink>> open_span_sink(const DataDirectory& directory,
 
 std::unique_ptr<SpanSource> open_span_source(const std::string& data_dir) {
   return std::make_unique<LocalSpanSource>(spans_path_of(data_dir));
+}
+
+Result<std::unique_ptr<BurstSink>> open_burst_sink(const DataDirectory& directory) {
+  const auto identity = read_identity(directory.path());
+  if (!identity) {
+    return propagate(identity, "opening the recordings of bursts");
+  }
+  return std::make_unique<LocalBurstSink>(directory.bursts_path(), identity->id, wall_now_ns);
+}
+
+std::unique_ptr<BurstSource> open_burst_source(const std::string& data_dir) {
+  return std::make_unique<LocalBurstSource>(bursts_path_of(data_dir));
 }
 
 }  // namespace plimsoll::store

@@ -4,6 +4,7 @@
 //   Symbols   addresses without names, and names for them         store/door/symbols.h
 //   Sink      takes rows, a batch of profiles at once             store/door/sink.h
 //   SpanSink, SpanSource   spans of request traces                store/door/spans.h
+//   BurstSink, BurstSource   recordings of bursts                 store/door/bursts.h
 //   Fleet     machines, draws, and who has access, for reading    store/fleet.h
 //
 // What is handed over is in store/model. A caller sees no database and opens no file of the store.
@@ -14,6 +15,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "store/door/bursts.h"
 #include "store/door/source.h"
 #include "store/door/spans.h"
 #include "store/door/symbols.h"
@@ -37,5 +39,11 @@ Result<std::unique_ptr<SpanSink>> open_span_sink(const DataDirectory& directory,
 
 // Of a data directory, beside the process that writes it, or in it.
 std::unique_ptr<SpanSource> open_span_source(const std::string& data_dir);
+
+// Of the directory that this process writes. One at a time.
+Result<std::unique_ptr<BurstSink>> open_burst_sink(const DataDirectory& directory);
+
+// Of a data directory, beside the process that writes it, or in it.
+std::unique_ptr<BurstSource> open_burst_source(const std::string& data_dir);
 
 }  // namespace plimsoll::store

@@ -91,16 +91,18 @@ Status measure_others(const DataDirectory& directory, StoreAccount& account) {
   }
   const auto symbols = allocated_bytes(directory.path() + "/symtab");
   const auto spans = allocated_bytes(directory.spans_path());
+  const auto bursts = allocated_bytes(directory.bursts_path());
   const auto all = allocated_bytes(directory.path());
   const auto free = free_bytes(directory.path());
-  for (const auto* bytes : {&symbols, &spans, &all, &free}) {
+  for (const auto* bytes : {&symbols, &spans, &bursts, &all, &free}) {
     if (!*bytes) {
       return propagate(*bytes);
     }
   }
   account.symbol_bytes = *symbols;
   account.span_bytes = *spans;
-  account.other_bytes = *all - account.block_bytes - account.archive_bytes - *symbols - *spans;
+  account.burst_bytes = *bursts;
+  account.other_bytes = *all - account.block_bytes - account.archive_bytes - *symbols - *spans - *bursts;
   account.disk_free_bytes = *free;
   return {};
 }

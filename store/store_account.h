@@ -30,6 +30,7 @@ struct StoreAccount {
   int64_t archive_bytes = 0;         // that they take, with the IDs of all that are remembered
   int64_t symbol_bytes = 0;          // symbol tables
   int64_t span_bytes = 0;            // spans of request traces, and findings about them
+  int64_t burst_bytes = 0;           // recordings of bursts
   int64_t other_bytes = 0;           // the fleet, draws, access, added binaries
   // How they grow, by the profiles of the last 7 days at the mean size of those that are there; 0: the first came less than an hour ago.
   int64_t archive_bytes_a_day = 0;

@@ -1,7 +1,7 @@
 // access.db: machines that have enrolled, and who has asked for what.
 //
 // A database of its own: daemons and people write it while rows are built, and what it holds outlives the catalogue, which can be made
-// anew. Of tokens it has the SHA-256 alone.
+// again. Of tokens it has the SHA-256 alone.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "sqlite/database.h"
+#include "store/access/access_log.h"
 
 namespace plimsoll::store {
 
@@ -22,26 +23,6 @@ struct EnrolledMachine {
   int64_t enrolled_ns = 0;
   std::string enrolled_by = {};  // the name of the token that permitted it
   int64_t revoked_ns = 0;        // 0: it is not
-};
-
-// Requests that differ in nothing but when they came.
-struct AskedFor {
-  int64_t first_ns = 0;
-  int64_t last_ns = 0;
-  std::string caller;
-  std::string host;     // the address that they came from, without a port
-  std::string request;  // "GET /api/v1/top?by=job"
-  unsigned status = 0;  // of the answer
-  uint64_t count = 0;
-};
-
-// All that one caller has asked for, as far as it is kept.
-struct CallerUse {
-  std::string caller;
-  int64_t first_ns = 0;
-  int64_t last_ns = 0;
-  uint64_t count = 0;
-  uint64_t refused = 0;  // of those: status 400 to 499
 };
 
 // Stands for callers beyond the limit of separate entries. Unknown callers are "unauthenticated".

@@ -70,7 +70,10 @@ SelectedChunks select_chunks(std::span<const std::shared_ptr<const Segment>> seg
       if (zone_filter.may_hold(segment->zones(chunk))) {
         selected.chunks.push_back({segment.get(), chunk});
         selected.rows += segment->rows_in_chunk(chunk);
-        selected.max_stack = std::max(selected.max_stack, segment->zones(chunk)[Column::kStack].max);
+        for (const Column column : kColumns) {
+          uint32_t& last_id = selected.last_ids[column];
+          last_id = std::max(last_id, segment->zones(chunk)[column].max);
+        }
       }
     }
   }

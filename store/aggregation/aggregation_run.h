@@ -25,7 +25,7 @@ struct ChunkPlace {
 struct SelectedChunks {
   std::vector<ChunkPlace> chunks;
   uint64_t rows = 0;
-  uint32_t max_stack = 0;
+  ByColumn<uint32_t> last_ids = {};  // the largest in them, or larger ones
 };
 
 SelectedChunks select_chunks(std::span<const std::shared_ptr<const Segment>> segments,
@@ -36,8 +36,7 @@ SelectedChunks select_chunks(std::span<const std::shared_ptr<const Segment>> seg
 // Memory for each: a decoded chunk (3 MiB) and the sums, at most 128 MiB or 8 bytes for each of max_sums with 35 bytes for each cell.
 class AggregationRun {
  public:
-  // `max_stack`: the largest stack ID in the rows to come; `expected_rows`: about how many they are. `threads`: 0: as many as there are
-  // CPUs and rows for. Borrows the space.
+  // `expected_rows`: about how many rows are to come. `threads`: 0: as many as there are CPUs and rows for. Borrows the space.
   AggregationRun(const CellSpace& space, uint64_t max_sums, uint64_t expected_rows, unsigned threads);
 
   // The request of a block, by its place: with the groups that the space has, by the block's dictionary IDs. Called by any thread, once for

@@ -18,10 +18,6 @@ constexpr uint64_t kPageSums = 512;  // 4 KiB
 constexpr uint64_t kMaxCells = INT64_MAX;
 constexpr uint64_t kMaxPlaces = uint64_t{1} << 20U;  // 8 MiB
 
-uint64_t group_count(const std::vector<uint32_t>& groups) {
-  return groups.empty() ? 1 : uint64_t{std::ranges::max(groups)} + 1;
-}
-
 }  // namespace
 
 std::unexpected<Error> too_many_sums(uint64_t max_sums) {
@@ -29,16 +25,18 @@ std::unexpected<Error> too_many_sums(uint64_t max_sums) {
                    "group by fewer dimensions, or narrow the time range or the filters");
 }
 
-Result<CellSpace> CellSpace::of(const AggregateRequest& request, uint32_t max_stack) {
+Result<CellSpace> CellSpace::of(const AggregateRequest& request, const ByColumn<uint32_t>& last_ids) {
   CellSpace space;
   for (const Column column : kColumns) {
-    space.groups_[column] = group_count(request.group[column]);
+    if (column != Column::kStack && request.group[column].lists() != nullptr) {
+      return fail(ErrorCode::kInvalid,
+                  "a request has lists of groups for another column than that of stacks");
+    }
+    space.groups_[column] = request.group[column].groups(last_ids[column]);
   }
-  uint64_t& stacks = space.groups_[Column::kStack];
-  stacks =
-      request.by_stack ? uint64_t{max_stack} + 1 : std::max(stacks, group_count(request.stack_groups.groups));
   space.measures_ = request.measures.size();
-  space.machine_groups_ = group_count(request.machine_group);
+  const std::span<const uint32_t> machine_group = request.machine_group.values();
+  space.machine_groups_ = machine_group.empty() ? 1 : uint64_t{std::ranges::max(machine_group)} + 1;
   for (const Column column : kColumns | std::views::reverse) {
     const uint64_t groups = space.groups_[column];
     if (space.possible_ > kMaxCells / groups) {

@@ -18,8 +18,9 @@ namespace plimsoll::store {
 // wanted, in the same order.
 class CellSpace {
  public:
-  // `max_stack` is the largest stack ID in the rows. kTooLarge where the numbers would not fit 63 bits.
-  static Result<CellSpace> of(const AggregateRequest& request, uint32_t max_stack);
+  // `last_ids`: the largest IDs in the rows, or larger ones. kTooLarge where the numbers would not fit 63 bits; kInvalid where another column
+  // than that of stacks has lists of groups.
+  static Result<CellSpace> of(const AggregateRequest& request, const ByColumn<uint32_t>& last_ids);
 
   // That are wanted: numbered part by part, a part being an event and an origin, without gaps.
   uint64_t cells() const { return has_wanted_ ? parts() * wanted_.size() : possible_; }

@@ -104,7 +104,7 @@ Status ChunkAggregator::add(const Segment& segment, size_t chunk) {
   if (!sums_.is_dense() || !weighed_.has_every_factor()) {
     return add_one_by_one();
   }
-  if (request_.stack_groups.empty() && !space_.has_wanted()) {
+  if (lists_ == nullptr && !space_.has_wanted()) {
     add_densely();
   } else {
     add_lists_densely();
@@ -247,18 +247,20 @@ Status ChunkAggregator::add_to_one_cell(const Segment& segment, size_t chunk) {
 }
 
 void ChunkAggregator::number_stacks(std::span<const uint32_t> stacks) {
-  const std::vector<bool>& selected = request_.filter[Column::kStack];
+  const std::vector<bool>& selected = request_.filter[Column::kStack].flags();
   is_stack_selected_.clear();
   for (size_t i = 0; !selected.empty() && i < stacks.size(); ++i) {
-    is_stack_selected_.push_back(RowFilter::selects(selected, stacks[i]) ? 1 : 0);
+    is_stack_selected_.push_back(IdSet::selects(selected, stacks[i]) ? 1 : 0);
   }
-  if (request_.by_stack || !request_.stack_groups.empty()) {
+  const IdGrouping& grouping = request_.group[Column::kStack];
+  if (grouping.is_each() || lists_ != nullptr) {
     stack_number_ = stacks;
     return;
   }
   numbers_.resize(stacks.size());
+  const std::span<const uint32_t> table = grouping.table();
   for (size_t i = 0; i < stacks.size(); ++i) {
-    numbers_[i] = group_number(request_.group[Column::kStack], stacks[i]);
+    numbers_[i] = group_number(table, stacks[i]);
   }
   stack_number_ = numbers_;
 }

@@ -17,14 +17,17 @@ namespace plimsoll::store {
 class ChunkAggregator {
  public:
   ChunkAggregator(const AggregateRequest& request, const CellSpace& space, CellSums& sums)
-      : request_(request), space_(space), sums_(sums), weighed_(request, space) {}
+      : request_(request),
+        space_(space),
+        sums_(sums),
+        lists_(request.group[Column::kStack].lists()),
+        weighed_(request, space) {}
 
   Status add(const Segment& segment, size_t chunk);
 
  private:
   bool needs_matrix() const {
-    return request_.by_stack || !request_.group[Column::kStack].empty() || !request_.stack_groups.empty() ||
-           !request_.filter[Column::kStack].empty();
+    return !request_.group[Column::kStack].is_one() || !request_.filter[Column::kStack].is_all();
   }
   Status add_groups(const ChunkZones& zones);
   Status add_groups(std::span<const double> hits);
@@ -37,8 +40,7 @@ class ChunkAggregator {
   }
   // The numbers of its stack's groups.
   std::span<const uint32_t> numbers_of(size_t place) const {
-    return request_.stack_groups.empty() ? stack_number_.subspan(place, 1)
-                                         : request_.stack_groups.of(stack_number_[place]);
+    return lists_ == nullptr ? stack_number_.subspan(place, 1) : lists_->of(stack_number_[place]);
   }
   void number_stacks(std::span<const uint32_t> stacks);
   void sum_hits_by_place();
@@ -54,6 +56,7 @@ class ChunkAggregator {
   const AggregateRequest& request_;
   const CellSpace& space_;
   CellSums& sums_;
+  const StackGroups* const lists_;  // of the request; absent: it has none
 
   // Of the chunk at hand. A place of the matrix is a stack, or a row where rows stand for themselves.
   ChunkGroups groups_;

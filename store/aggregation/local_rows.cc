@@ -68,7 +68,7 @@ std::vector<DamagedPart> LocalRows::damage() const {
 
 Result<Cells> LocalRows::aggregate(const AggregateRequest& request) const {
   const SelectedChunks selected = select_chunks(segments_, request.filter);
-  const auto space = CellSpace::of(request, selected.max_stack);
+  const auto space = CellSpace::of(request, selected.last_ids);
   if (!space) {
     return propagate(space);
   }

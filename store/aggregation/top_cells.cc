@@ -8,8 +8,8 @@
 namespace plimsoll::store {
 namespace {
 
-// Dictionaries are smaller: a stack beyond is damage, and gets no table.
-constexpr uint32_t kMaxStacks = uint32_t{1} << 28U;
+// Dictionaries are smaller: an ID beyond is damage, and gets no table.
+constexpr uint32_t kMaxIds = uint32_t{1} << 28U;
 
 // The cells at these places, which ascend.
 Cells picked(const Cells& cells, const std::vector<size_t>& places) {
@@ -38,8 +38,31 @@ class WantedGroups {
     groups_.erase(std::ranges::unique(groups_).begin(), groups_.end());
   }
 
-  void renumber(std::vector<uint32_t>& table) const {
-    for (uint32_t& group : table) {
+  IdGrouping renumbered(const IdGrouping& grouping) const {
+    if (grouping.is_one()) {
+      return grouping;
+    }
+    if (grouping.is_each()) {
+      return IdGrouping::by(table());
+    }
+    if (grouping.lists() != nullptr) {
+      StackGroups lists = *grouping.lists();
+      renumber(lists.groups);
+      return IdGrouping::in_lists(std::move(lists));
+    }
+    std::vector<uint32_t> numbers(grouping.table().begin(), grouping.table().end());
+    renumber(numbers);
+    return IdGrouping::by(std::move(numbers));
+  }
+
+  void restore(CellKey& key) const {
+    uint32_t& group = key[column_];
+    group = group == others() ? UINT32_MAX : groups_[group];
+  }
+
+ private:
+  void renumber(std::vector<uint32_t>& groups) const {
+    for (uint32_t& group : groups) {
       group = number_of(group);
     }
   }
@@ -53,12 +76,6 @@ class WantedGroups {
     return table;
   }
 
-  void restore(CellKey& key) const {
-    uint32_t& group = key[column_];
-    group = group == others() ? UINT32_MAX : groups_[group];
-  }
-
- private:
   uint32_t others() const { return static_cast<uint32_t>(groups_.size()); }
   uint32_t number_of(uint32_t group) const {
     const auto found = std::ranges::lower_bound(groups_, group);
@@ -70,16 +87,20 @@ class WantedGroups {
   std::vector<uint32_t> groups_;  // ascending
 };
 
-std::vector<bool> stacks_of(const Cells& wanted) {
-  uint32_t last = 0;
+// Of a column whose groups are IDs.
+std::vector<uint32_t> ids_of(const Cells& wanted, Column column) {
+  std::vector<uint32_t> ids;
   for (const CellKey& key : wanted.keys) {
-    last = std::max(last, key[Column::kStack]);
+    ids.push_back(key[column]);
   }
-  std::vector<bool> selected(last + 1);
-  for (const CellKey& key : wanted.keys) {
-    selected[key[Column::kStack]] = true;
-  }
-  return selected;
+  return ids;
+}
+
+// Whether a table for IDs up to the largest wanted one is small enough.
+bool may_have_tables(const AggregateRequest& request, const Cells& wanted) {
+  return std::ranges::all_of(kColumns, [&](Column column) {
+    return !request.group[column].is_each() || std::ranges::max(ids_of(wanted, column)) < kMaxIds;
+  });
 }
 
 }  // namespace
@@ -102,7 +123,7 @@ Cells largest_cells(const Cells& cells, size_t count) {
 
 Result<Cells> aggregate_top(const RowSource& rows, const AggregateRequest& request, size_t count) {
   AggregateRequest whole = request;
-  whole.machine_group.clear();
+  whole.machine_group = {};
   const auto all = rows.aggregate(whole);
   if (!all) {
     return all;
@@ -111,24 +132,20 @@ Result<Cells> aggregate_top(const RowSource& rows, const AggregateRequest& reque
     return largest_cells(*all, count);
   }
   const Cells wanted = largest_cells(*all, count);
-  const std::vector<bool> wanted_stacks = request.by_stack ? stacks_of(wanted) : std::vector<bool>();
-  if (wanted_stacks.size() > kMaxStacks) {
+  if (!may_have_tables(request, wanted)) {
     const auto split = rows.aggregate(request);
     return split ? largest_cells(*split, count) : split;
   }
   AggregateRequest narrowed = std::move(whole);
   narrowed.machine_group = request.machine_group;
+  // By numbers that are no longer; the largest cells are among them.
+  narrowed.wanted.clear();
   std::vector<WantedGroups> wanted_groups;  // by column
   for (const Column column : kColumns) {
-    wanted_groups.emplace_back(wanted, column).renumber(narrowed.group[column]);
-  }
-  const WantedGroups& stacks = wanted_groups.back();
-  stacks.renumber(narrowed.stack_groups.groups);
-  narrowed.wanted.clear();  // by numbers that are no longer; the largest cells are among them
-  if (narrowed.by_stack) {
-    narrowed.by_stack = false;
-    narrowed.group[Column::kStack] = stacks.table();
-    narrowed.filter[Column::kStack] = wanted_stacks;
+    if (request.group[column].is_each()) {
+      narrowed.filter[column] = IdSet::of(ids_of(wanted, column));
+    }
+    narrowed.group[column] = wanted_groups.emplace_back(wanted, column).renumbered(request.group[column]);
   }
   auto split = rows.aggregate(narrowed);
   if (!split) {

@@ -23,15 +23,20 @@ std::optional<double> common_factor(std::span<const double> by_origin) {
 WeighedGroups::WeighedGroups(const AggregateRequest& request, const CellSpace& space)
     : request_(request), space_(space), weights_(request.measures.size()) {
   for (const Factors& factors : request.measures) {
-    auto& of_measure = common_factors_.emplace_back();
-    for (const std::vector<double>& by_origin : factors) {
-      of_measure.push_back(store::common_factor(by_origin));
+    auto& tables = factors_.emplace_back();
+    auto& common = common_factors_.emplace_back();
+    for (const IdTable<double>& by_origin : factors) {
+      tables.push_back(by_origin.values());
+      common.push_back(store::common_factor(by_origin.values()));
     }
+  }
+  for (const Column column : kGroupColumns) {
+    flags_[column] = &request.filter[column].flags();
   }
 }
 
 std::optional<double> WeighedGroups::common_factor(size_t measure, const ChunkZones& zones) const {
-  const Factors& factors = request_.measures[measure];
+  const std::span<const std::span<const double>> factors = factors_[measure];
   const Zone events = zones[Column::kEvent];
   const Zone origins = zones[Column::kOrigin];
   const uint32_t event = events.min;
@@ -53,7 +58,7 @@ GroupColumns WeighedGroups::wanted(const ChunkZones& zones) const {
   for (const Column column : kGroupColumns) {
     // Factors are by event and origin, machines by origin.
     const bool is_asked_for =
-        !request_.filter[column].empty() || !request_.group[column].empty() || column == Column::kEvent ||
+        !request_.filter[column].is_all() || !request_.group[column].is_one() || column == Column::kEvent ||
         (column == Column::kOrigin && (!request_.machine_group.empty() || !has_common_factors));
     wanted[column] = zones[column].min != zones[column].max && is_asked_for;
   }
@@ -101,7 +106,7 @@ void WeighedGroups::weigh(const IdsByColumn& columns, const ChunkZones& zones) {
     if (common && is_every_selected_) {
       weights_[m].assign(is_one_weight_ ? 1 : size_, *common);
     } else {
-      weigh(columns, request_.measures[m], weights_[m]);
+      weigh(columns, factors_[m], weights_[m]);
     }
   }
 }
@@ -115,7 +120,7 @@ void WeighedGroups::select(const IdsByColumn& columns) {
   is_every_selected_ = true;
   is_any_selected_ = true;
   for (const Column column : kGroupColumns) {
-    select(request_.filter[column], columns[column]);
+    select(*flags_[column], columns[column]);
   }
   if (is_any_selected_ && !is_every_selected_) {
     is_any_selected_ = std::ranges::find(is_selected_, true) != is_selected_.end();
@@ -127,19 +132,20 @@ void WeighedGroups::select(const std::vector<bool>& flags, const Ids& column) {
     return;
   }
   if (column.ids.empty()) {
-    is_any_selected_ = is_any_selected_ && RowFilter::selects(flags, column.zone.min);
+    is_any_selected_ = is_any_selected_ && IdSet::selects(flags, column.zone.min);
     return;
   }
   if (is_every_selected_) {
     is_selected_.assign(size_, 1);
   }
   for (size_t group = 0; group < size_; ++group) {
-    is_selected_[group] = is_selected_[group] != 0 && RowFilter::selects(flags, column.ids[group]) ? 1 : 0;
+    is_selected_[group] = is_selected_[group] != 0 && IdSet::selects(flags, column.ids[group]) ? 1 : 0;
   }
   is_every_selected_ = false;
 }
 
-void WeighedGroups::weigh(const IdsByColumn& columns, const Factors& factors, std::vector<double>& weights) {
+void WeighedGroups::weigh(const IdsByColumn& columns, std::span<const std::span<const double>> factors,
+                          std::vector<double>& weights) {
   weights.resize(size_);
   const Ids& events = columns[Column::kEvent];
   const Ids& origins = columns[Column::kOrigin];
@@ -189,12 +195,12 @@ void WeighedGroups::place(const IdsByColumn& columns) {
 }
 
 // Adds a dimension's part to the groups' cells.
-void WeighedGroups::place(const std::vector<uint32_t>& table, const Ids& column, uint64_t stride) {
-  if (table.empty()) {
+void WeighedGroups::place(const IdGrouping& grouping, const Ids& column, uint64_t stride) {
+  if (grouping.is_one()) {
     return;
   }
   if (column.ids.empty()) {
-    first_cell_of_all_ += group_number(table, column.zone.min) * stride;
+    first_cell_of_all_ += grouping.of(column.zone.min) * stride;
     return;
   }
   if (!has_places_) {
@@ -202,25 +208,32 @@ void WeighedGroups::place(const std::vector<uint32_t>& table, const Ids& column,
     has_places_ = true;
   }
   is_one_cell_ = false;
-  for_each_number(table, column,
+  if (grouping.is_each()) {
+    for (size_t group = 0; group < size_; ++group) {
+      first_cell_[group] += column.ids[group] * stride;
+    }
+    return;
+  }
+  for_each_number(grouping.table(), column,
                   [&](size_t group, uint32_t number) { first_cell_[group] += number * stride; });
 }
 
 void WeighedGroups::place_machines(const Ids& origins) {
   if (request_.machine_group.empty() || origins.ids.empty()) {
     // No groups, or one of them: entry 0 of no groups is 0.
-    machine_.assign(is_one_cell_ ? 1 : size_, group_number(request_.machine_group, origins.zone.min));
+    machine_.assign(is_one_cell_ ? 1 : size_,
+                    group_number(request_.machine_group.values(), origins.zone.min));
     return;
   }
   is_one_cell_ = false;
   machine_.resize(size_);
-  for_each_number(request_.machine_group, origins,
+  for_each_number(request_.machine_group.values(), origins,
                   [&](size_t group, uint32_t number) { machine_[group] = number; });
 }
 
 // Hands each group with its number in the table to `use`.
 template <typename Use>
-void WeighedGroups::for_each_number(const std::vector<uint32_t>& table, const Ids& column, Use use) const {
+void WeighedGroups::for_each_number(std::span<const uint32_t> table, const Ids& column, Use use) const {
   const uint32_t* const ids = column.ids.data();
   if (column.zone.max < table.size()) {
     const uint32_t* const numbers = table.data();

@@ -61,20 +61,23 @@ class WeighedGroups {
   void select(const IdsByColumn& columns);
   void select(const std::vector<bool>& flags, const Ids& column);
   void weigh(const IdsByColumn& columns, const ChunkZones& zones);
-  void weigh(const IdsByColumn& columns, const Factors& factors, std::vector<double>& weights);
+  void weigh(const IdsByColumn& columns, std::span<const std::span<const double>> factors,
+             std::vector<double>& weights);
   void place(const IdsByColumn& columns);
-  void place(const std::vector<uint32_t>& table, const Ids& column, uint64_t stride);
+  void place(const IdGrouping& grouping, const Ids& column, uint64_t stride);
   void place_machines(const Ids& origins);
   template <typename Use>
-  void for_each_number(const std::vector<uint32_t>& table, const Ids& column, Use use) const;
+  void for_each_number(std::span<const uint32_t> table, const Ids& column, Use use) const;
 
   const AggregateRequest& request_;
   const CellSpace& space_;
+  std::vector<std::vector<std::span<const double>>> factors_;  // by measure and event, the request's tables
   std::vector<std::vector<std::optional<double>>> common_factors_;  // by measure and event
   size_t size_ = 0;
   bool is_any_selected_ = false;
   bool is_every_selected_ = false;
-  std::vector<uint8_t> is_selected_;  // by group, unless every one is
+  ByColumn<const std::vector<bool>*> flags_;  // of the request's filter, whose sets keep them
+  std::vector<uint8_t> is_selected_;          // by group, unless every one is
   bool has_every_factor_ = false;
   struct {
     uint32_t event = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hex.h"
+#include "proto/application_profiles.h"
 #include "proto/event_names.h"
 #include "proto/profile_codec.h"
 #include "proto/squares.h"
@@ -186,11 +187,13 @@ class Builder {
     built_.origin = dictionaries_.origin(origin);
   }
 
-  // Only snapshots need to be told apart by what they are snapshots of.
+  // Snapshots must be told apart by what they are snapshots of, and endpoints of applications that a draw observed side by side.
   std::string series() const {
+    const wire::Assignment& assignment = profile_.assignment();
     const bool has_snapshots = std::ranges::any_of(
         profile_.events(), [](const wire::Event& event) { return event.kind() == wire::SNAPSHOT; });
-    return has_snapshots ? profile_.assignment().id() : std::string();
+    const bool is_beside = !assignment.draw().id().empty() && wire::is_of_application(assignment);
+    return has_snapshots || is_beside ? assignment.id() : std::string();
   }
 
   void add_record(int64_t archive_sequence) {

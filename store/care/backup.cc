@@ -15,6 +15,7 @@
 #include "base/lock_file.h"
 #include "base/log.h"
 #include "store/blocks/block_folder.h"
+#include "store/care/burst_copy.h"
 #include "store/care/copy_file.h"
 #include "store/care/span_copy.h"
 #include "store/catalogue/catalogue.h"
@@ -93,6 +94,10 @@ class Copier {
     if (copied) {
       start("spans");
       copied = copy_spans(from_, to_, [&](uint64_t bytes) { add_bytes(bytes); });
+    }
+    if (copied) {
+      start("bursts");
+      copied = copy_bursts(from_, to_, [&](uint64_t bytes) { add_bytes(bytes); });
     }
     // The list is that of before: what a server has made meanwhile is not in the copy.
     copied = copied && identity->is_there() ? write_identity(to_, *identity) : copied;
@@ -394,8 +399,9 @@ Result<CheckReport> check_copy(const std::string& path, const std::string& from,
     return report;
   }
   for (const Finding& finding : report->findings) {
-    // Nothing repairs spans, and they go soon: a directory must not be without a backup for as long.
-    if (finding.is_damage && !finding.file.starts_with("spans/")) {
+    // Nothing repairs spans and bursts, and they go soon: a directory must not be without a backup for as long.
+    const bool goes_soon = finding.file.starts_with("spans/") || finding.file.starts_with("bursts/");
+    if (finding.is_damage && !goes_soon) {
       return with_hint(fail(ErrorCode::kCorrupt, "{} is damaged: {}: {}", from, finding.file, finding.what),
                        fmt::format("\"plimsoll store check --data {}\" lists all that is damaged", from));
     }

@@ -11,6 +11,7 @@
 #include "store/blocks/block_folder.h"
 #include "store/care/archive_check.h"
 #include "store/care/block_check.h"
+#include "store/care/burst_check.h"
 #include "store/care/check_log.h"
 #include "store/care/database_check.h"
 #include "store/care/span_check.h"
@@ -97,6 +98,14 @@ void check_spans(CheckLog& log, std::string_view id) {
   }
 }
 
+// The folder is made when the first recording comes.
+void check_all_bursts(CheckLog& log, std::string_view id) {
+  std::error_code error;
+  if (std::filesystem::exists(bursts_path_of(log.data_dir()), error)) {
+    check_bursts(log, id);
+  }
+}
+
 // Empty: the directory has none yet.
 DirectoryIdentity check_identity(CheckLog& log, const std::string& data_dir) {
   const auto text = read_file(data_dir + "/FORMAT", 64);
@@ -177,6 +186,7 @@ Result<CheckReport> check_store(const std::string& data_dir, const ShowProgress&
   }
   check_databases(log, identity);
   check_spans(log, id);
+  check_all_bursts(log, id);
   check_symbol_tables(log);
   return std::move(log.report());
 }

@@ -5,6 +5,7 @@
 //   segments, and that each profile has the hits in them that it came with
 //   archive: each raw profile against the hash in the ledger, decoded; each profile in the ledger has rows, waits for them, or is set aside
 //   each block of spans: its dictionaries, every chunk of every file, numbers of names in them, times, and files that no catalogue shows
+//   recordings of bursts: each file decoded, against what the catalogue says of it, and files that it does not show
 //   symbol tables
 #pragma once
 
@@ -42,6 +43,7 @@ struct CheckReport {
   uint64_t span_blocks = 0;
   uint64_t span_segments = 0;
   uint64_t spans = 0;  // copies included
+  uint64_t burst_recordings = 0;
   uint64_t symbol_tables = 0;
   uint64_t bytes = 0;
 };

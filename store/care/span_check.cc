@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -23,6 +24,9 @@ constexpr std::string_view kRestoreSpans =
     "dropped with its "
     "block (retention.traces_max_age)";
 
+// A reader that is overtaken by merges reads the list again.
+constexpr int kMaxSpanAttempts = 20;
+
 bool has_gone(const BlockFolder& block) {
   std::error_code error;
   return !std::filesystem::exists(block.path, error) && !error;
@@ -43,15 +47,72 @@ class SpanBlockCheck {
   }
 
  private:
-  bool is_gone() const { return has_gone(block_); }
+  struct Listed {
+    SpanSegmentEntry entry;
+    Result<SpanSegment> segment;
+  };
 
-  // Spans are in `recent` or in a file, and no file goes before its block does.
+  bool is_gone() const { return has_gone(block_); }
+  std::string path_of(const std::string& file) const {
+    return fmt::format("{}/{}", block_.segments_path(), file);
+  }
+
+  // Spans are in `recent` or in a file.
   Status check_at_one_moment() {
-    const auto transaction = sqlite::Transaction::begin_read(catalogue_.database());
-    const auto state = transaction ? catalogue_.state() : propagate(transaction);
-    const auto segments = state ? catalogue_.segments() : propagate(state);
-    if (!segments) {
-      return propagate(segments);
+    for (int attempt = 1; attempt < kMaxSpanAttempts; ++attempt) {
+      const auto transaction = sqlite::Transaction::begin_read(catalogue_.database());
+      const Status opened = transaction ? open_segments() : propagate(transaction);
+      if (!opened) {
+        return opened;
+      }
+      if (!is_overtaken()) {
+        return check_open();
+      }
+    }
+    return fail(ErrorCode::kUnavailable, "files of spans are merged faster than they are opened");
+  }
+
+  // While they are open they stay, whatever is merged meanwhile.
+  Status open_segments() {
+    segments_.clear();
+    auto visible = catalogue_.segments();
+    if (!visible) {
+      return propagate(visible);
+    }
+    for (SpanSegmentEntry& entry : *visible) {
+      auto segment = SpanSegment::open(path_of(entry.file));
+      segments_.push_back({std::move(entry), std::move(segment)});
+    }
+    return {};
+  }
+
+  // By the list of another connection: files that are missing here and not in it were merged meanwhile.
+  bool is_overtaken() const {
+    std::optional<SpanCatalogue> now;
+    for (const Listed& listed : segments_) {
+      if (listed.segment || listed.segment.error().code != ErrorCode::kNotFound) {
+        continue;
+      }
+      if (!now) {
+        auto opened = SpanCatalogue::open(block_.catalogue_path(), sqlite::OpenMode::kRead);
+        if (!opened) {
+          return false;
+        }
+        now = std::move(*opened);
+      }
+      const auto is_visible = now->shows(listed.entry.file);
+      if (is_visible && !*is_visible) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // In the transaction in which they were listed.
+  Status check_open() {
+    const auto state = catalogue_.state();
+    if (!state) {
+      return propagate(state);
     }
     // Numbers that follow each other, and refer to entries that are there.
     SpanDictionaries names;
@@ -60,8 +121,8 @@ class SpanBlockCheck {
     }
     const SpanDictionaries::Sizes sizes = names.sizes();
     const Status recent = check_recent(*state, sizes);
-    for (const SpanSegmentEntry& segment : *segments) {
-      check_segment(segment, *state, sizes);
+    for (const Listed& listed : segments_) {
+      check_segment(listed, *state, sizes);
     }
     return recent;
   }
@@ -84,12 +145,12 @@ class SpanBlockCheck {
     return {};
   }
 
-  void check_segment(const SpanSegmentEntry& entry, const SpanBlockState& state,
+  void check_segment(const Listed& listed, const SpanBlockState& state,
                      const SpanDictionaries::Sizes& sizes) {
-    const std::string path = fmt::format("{}/{}", block_.segments_path(), entry.file);
+    const auto& [entry, segment] = listed;
+    const std::string path = path_of(entry.file);
     log_.start(path);
     ++log_.report().span_segments;
-    const auto segment = SpanSegment::open(path);
     if (!segment) {
       if (!is_gone()) {
         add_damage(path,
@@ -161,9 +222,9 @@ class SpanBlockCheck {
     }
     for (const std::string& file : files) {
       std::error_code error;
-      const std::string path = fmt::format("{}/{}", block_.segments_path(), file);
+      const std::string path = path_of(file);
       if (!known.contains(file) && std::filesystem::exists(path, error)) {
-        log_.note(path, "no file of the catalogue: left by a crash, or being written at the moment",
+        log_.note(path, "no file of the catalogue: left by a crash, or being written or merged at the moment",
                   "nothing: the next start of the server removes it");
       }
     }
@@ -176,6 +237,7 @@ class SpanBlockCheck {
   CheckLog& log_;
   const BlockFolder& block_;
   SpanCatalogue& catalogue_;
+  std::vector<Listed> segments_;  // as in the catalogue
 };
 
 }  // namespace

@@ -20,8 +20,11 @@ namespace {
 
 using CountBytes = std::function<void(uint64_t bytes)>;
 
-// As of the moment of the transaction. Files of a block stay as long as it does.
-Status copy_span_block(const BlockFolder& block, const std::string& to, const CountBytes& copied) {
+// Files that are merged go some seconds later.
+constexpr int kMaxSpanCopies = 20;
+
+// As of the moment of the transaction: the files are opened before the catalogue is copied, and stay while they are open.
+Status copy_span_block_once(const BlockFolder& block, const std::string& to, const CountBytes& copied) {
   std::error_code error;
   std::filesystem::create_directories(to + "/segments", error);
   if (error) {
@@ -31,27 +34,45 @@ Status copy_span_block(const BlockFolder& block, const std::string& to, const Co
   if (!catalogue) {
     return propagate(catalogue);
   }
-  std::vector<SpanSegmentEntry> segments;
+  std::vector<std::pair<std::string, UniqueFd>> segments;  // by name
   {
     const auto transaction = sqlite::Transaction::begin_read(catalogue->database());
-    auto visible = transaction ? catalogue->segments() : propagate(transaction);
-    const Status done =
-        visible ? catalogue->database().copy_to(to + "/catalogue.db", copied) : propagate(visible);
-    if (!done) {
+    const auto visible = transaction ? catalogue->segments() : propagate(transaction);
+    if (!visible) {
+      return propagate(visible);
+    }
+    for (const SpanSegmentEntry& segment : *visible) {
+      const std::string path = block.segments_path() + "/" + segment.file;
+      UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+      if (!file.valid()) {
+        return fail_errno(errno, "opening {}", path);
+      }
+      segments.emplace_back(segment.file, std::move(file));
+    }
+    if (Status done = catalogue->database().copy_to(to + "/catalogue.db", copied); !done) {
       return done;
     }
-    segments = std::move(*visible);
   }
-  for (const SpanSegmentEntry& segment : segments) {
-    const std::string path = block.segments_path() + "/" + segment.file;
-    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    const Status done = file.valid() ? copy_file(file, path, to + "/segments/" + segment.file, copied)
-                                     : fail_errno(errno, "opening {}", path);
+  for (const auto& [name, file] : segments) {
+    const Status done = copy_file(file, fmt::format("{}/{}", block.segments_path(), name),
+                                  fmt::format("{}/segments/{}", to, name), copied);
     if (!done) {
       return done;
     }
   }
   return {};
+}
+
+Status copy_span_block(const BlockFolder& block, const std::string& to, const CountBytes& copied) {
+  for (int attempt = 1;; ++attempt) {
+    const Status done = copy_span_block_once(block, to, copied);
+    if (done || attempt == kMaxSpanCopies || done.error().code != ErrorCode::kNotFound) {
+      return done;
+    }
+    // Merged since the list was read.
+    std::error_code error;
+    std::filesystem::remove_all(to, error);
+  }
 }
 
 Status copy_findings(const std::string& from, const std::string& to, const CountBytes& copied) {

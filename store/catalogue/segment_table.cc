@@ -24,7 +24,7 @@ Status insert_segment(sqlite::Database& catalogue, const SegmentEntry& segment) 
 
 Status replace_segments(sqlite::Database& catalogue, std::span<const SegmentEntry> inputs,
                         const SegmentEntry& output) {
-  // First the new one: an ID that is free again would be given anew.
+  // First the new one: an ID that is free again would be given again.
   if (auto inserted = insert_segment(catalogue, output); !inserted) {
     return inserted;
   }

@@ -145,6 +145,23 @@ Result<std::vector<SegmentEntry>> Compactor::pending() {
   return planned ? Result<std::vector<SegmentEntry>>(std::move(planned->inputs)) : propagate(planned);
 }
 
+Result<uint64_t> Compactor::count_segments() const {
+  const auto folders = ingest_.blocks();
+  if (!folders) {
+    return propagate(folders);
+  }
+  uint64_t count = 0;
+  for (const BlockFolder& folder : *folders) {
+    auto catalogue = Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
+    const auto segments = catalogue ? visible_segments(catalogue->database()) : propagate(catalogue);
+    if (!segments) {
+      return propagate(segments);
+    }
+    count += segments->size();
+  }
+  return count;
+}
+
 Result<CompactionReport> Compactor::merge_once(const std::stop_token& stop) {
   const std::lock_guard lock(mutex_);
   return merge_once_locked(stop);

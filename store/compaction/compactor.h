@@ -21,7 +21,7 @@
 
 #include "base/result.h"
 #include "store/catalogue/segment_table.h"
-#include "store/compaction/compaction_plan.h"
+#include "store/compaction/plan/compaction_plan.h"
 #include "store/ingest.h"
 
 namespace plimsoll::store {
@@ -54,6 +54,9 @@ class Compactor {
   // What the next call to merge_once() would merge, all of one block. The oldest blocks come first: what there is to merge in those comes to
   // an end.
   Result<std::vector<SegmentEntry>> pending();
+
+  // Of all blocks that there are. An error where the catalogue of one cannot be read.
+  Result<uint64_t> count_segments() const;
 
   // One merge. Nothing merged and nothing damaged: there is nothing to do. Once `stop` is requested it gives up, with
   // nothing changed, as soon as it can. Memory: 8 MiB for each input, and the new file.

@@ -238,8 +238,7 @@ void BlockSeries::take_rows() {
   for (const Member& member : members_) {
     parts.push_back({member.rows, member.in_dictionaries.translation});
   }
-  last_.rows = std::make_shared<JoinedRows>(std::move(parts),
-                                            static_cast<uint32_t>(last_.dictionaries.stacks.size() - 1));
+  last_.rows = std::make_shared<JoinedRows>(std::move(parts), last_ids_of(sizes_of(last_.dictionaries)));
 }
 
 }  // namespace plimsoll::store

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "proto/event_names.h"
 #include "proto/squares.h"
@@ -221,15 +222,27 @@ Status add_stacks(const AppendOnlyList<StackNode>& stacks, Translation& ids, Dic
   return {};
 }
 
-std::vector<bool> flags_of(const std::vector<bool>& flags, const AppendOnlyList<uint32_t>& ids) {
-  std::vector<bool> translated(flags.empty() ? 0 : ids.size());
+// Without what made them.
+IdSet ids_of(const IdSet& set, const AppendOnlyList<uint32_t>& ids) {
+  const std::vector<bool>& flags = set.flags();
+  std::vector<bool> translated(set.is_all() ? 0 : ids.size());
   for (size_t i = 0; i < translated.size(); ++i) {
-    translated[i] = RowFilter::selects(flags, ids[i]);
+    translated[i] = IdSet::selects(flags, ids[i]);
   }
-  return translated;
+  return IdSet::of_flags(std::move(translated));
 }
 
-std::vector<uint32_t> groups_of(const std::vector<uint32_t>& groups, const AppendOnlyList<uint32_t>& ids) {
+// Conditions are about values, which an entry has in its block as in the union: they stay as they are.
+IdSet set_of(const IdSet& set, const AppendOnlyList<uint32_t>& ids) {
+  const IdSet translated = ids_of(set, ids);
+  const IdSelection* const made = set.selection();
+  return made == nullptr ? translated
+                         : translated.made_by({.among = ids_of(made->among, ids),
+                                               .conditions = made->conditions,
+                                               .middle = made->middle});
+}
+
+std::vector<uint32_t> groups_of(std::span<const uint32_t> groups, const AppendOnlyList<uint32_t>& ids) {
   std::vector<uint32_t> translated(groups.empty() ? 0 : ids.size());
   for (size_t i = 0; i < translated.size(); ++i) {
     translated[i] = group_number(groups, ids[i]);
@@ -238,7 +251,7 @@ std::vector<uint32_t> groups_of(const std::vector<uint32_t>& groups, const Appen
 }
 
 // NaN, as an origin without a factor.
-std::vector<double> factors_of(const std::vector<double>& factors, const AppendOnlyList<uint32_t>& origins) {
+std::vector<double> factors_of(std::span<const double> factors, const AppendOnlyList<uint32_t>& origins) {
   std::vector<double> translated(factors.empty() ? 0 : origins.size());
   for (size_t i = 0; i < translated.size(); ++i) {
     translated[i] =
@@ -251,7 +264,7 @@ Factors factors_of(const Factors& factors, const Translation& translation) {
   Factors translated(translation[Column::kEvent].size());
   for (size_t event = 0; event < translated.size(); ++event) {
     if (const uint32_t id = translation[Column::kEvent][event]; id < factors.size()) {
-      translated[event] = factors_of(factors[id], translation[Column::kOrigin]);
+      translated[event] = IdTable<double>(factors_of(factors[id].values(), translation[Column::kOrigin]));
     }
   }
   return translated;
@@ -270,12 +283,20 @@ StackGroups stack_groups_of(const StackGroups& groups, const AppendOnlyList<uint
   return translated;
 }
 
+IdGrouping grouping_of(const IdGrouping& grouping, const AppendOnlyList<uint32_t>& ids) {
+  if (grouping.is_each()) {
+    return IdGrouping::by({ids.begin(), ids.end()});
+  }
+  return grouping.lists() == nullptr ? IdGrouping::by(groups_of(grouping.table(), ids))
+                                     : IdGrouping::in_lists(stack_groups_of(*grouping.lists(), ids));
+}
+
 }  // namespace
 
 RowFilter translate(const RowFilter& filter, const Translation& translation) {
   RowFilter translated;
   for (const Column column : kColumns) {
-    translated[column] = flags_of(filter[column], translation[column]);
+    translated[column] = set_of(filter[column], translation[column]);
   }
   return translated;
 }
@@ -284,17 +305,11 @@ AggregateRequest translate(const AggregateRequest& request, const Translation& t
   AggregateRequest translated;
   translated.filter = translate(request.filter, translation);
   for (const Column column : kColumns) {
-    translated.group[column] = groups_of(request.group[column], translation[column]);
-  }
-  if (request.by_stack) {
-    const AppendOnlyList<uint32_t>& stacks = translation[Column::kStack];
-    translated.group[Column::kStack].assign(stacks.begin(), stacks.end());
-  }
-  if (!request.stack_groups.empty()) {
-    translated.stack_groups = stack_groups_of(request.stack_groups, translation[Column::kStack]);
+    translated.group[column] = grouping_of(request.group[column], translation[column]);
   }
   translated.wanted = request.wanted;
-  translated.machine_group = groups_of(request.machine_group, translation[Column::kOrigin]);
+  translated.machine_group =
+      IdTable<uint32_t>(groups_of(request.machine_group.values(), translation[Column::kOrigin]));
   for (const Factors& factors : request.measures) {
     translated.measures.push_back(factors_of(factors, translation));
   }

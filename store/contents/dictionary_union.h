@@ -23,10 +23,11 @@ struct Translation {
   const Ids& operator[](Column column) const { return ids[column]; }
 };
 
-// What is selected in the union, as a filter of the block's rows. Costs a flag for each entry of the block that is asked for.
+// What is selected in the union, as a filter of the block's rows, and what made it (IdSelection). Costs a flag for
+// each entry of the columns that are selected.
 RowFilter translate(const RowFilter& filter, const Translation& translation);
 
-// The same aggregation over the block's rows: its groups are the union's. `by_stack` becomes a grouping by the union's stacks.
+// The same aggregation over the block's rows: its groups are the union's. IDs that are groups of their own get a table of the union's IDs.
 AggregateRequest translate(const AggregateRequest& request, const Translation& translation);
 
 Row translate(const Row& row, const Translation& translation);

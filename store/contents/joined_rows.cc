@@ -86,7 +86,7 @@ class TranslatedRequests {
 }  // namespace
 
 Result<Cells> JoinedRows::aggregate(const AggregateRequest& request) const {
-  const auto space = CellSpace::of(request, max_stack_);
+  const auto space = CellSpace::of(request, last_ids_);
   if (!space) {
     return propagate(space);
   }

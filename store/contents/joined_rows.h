@@ -20,9 +20,9 @@ class JoinedRows : public RowSource {
     Translation translation;
   };
 
-  // `max_stack`: the largest ID of a stack in the union. `threads`: 0: as many as there are CPUs and rows for.
-  JoinedRows(std::vector<Part> parts, uint32_t max_stack, unsigned threads = 0)
-      : parts_(std::move(parts)), max_stack_(max_stack), threads_(threads) {}
+  // `last_ids`: the largest of the union. `threads`: 0: as many as there are CPUs and rows for.
+  JoinedRows(std::vector<Part> parts, const ByColumn<uint32_t>& last_ids, unsigned threads = 0)
+      : parts_(std::move(parts)), last_ids_(last_ids), threads_(threads) {}
 
   // As LocalRows does it, the blocks shared out between its threads; blocks without a selected row cost a flag for each entry of theirs that
   // a filter asks for. Memory: as for one block, and for each thread the translation of the request for its block at hand.
@@ -32,7 +32,7 @@ class JoinedRows : public RowSource {
 
  private:
   std::vector<Part> parts_;
-  uint32_t max_stack_;
+  ByColumn<uint32_t> last_ids_;
   unsigned threads_;
 };
 

@@ -18,7 +18,7 @@
 namespace plimsoll::store {
 namespace {
 
-// Formats whose archive is as today's. All else is derived from the archive, and can be built anew from it.
+// Formats whose archive is as today's. All else is derived from the archive, and can be rebuilt from it.
 constexpr int kOldestConvertible = 2;
 // Formats whose rows mean what today's do, up to 5 in segments of an older version.
 constexpr int kOldestWithRows = 3;

@@ -6,6 +6,7 @@
 //   archive.db    accepted raw profiles (store/archive)
 //   blocks/       rows and what they refer to, in parts that cover a span of time each (store/blocks)
 //   spans/        spans of request traces, in parts likewise (store/spans)
+//   bursts/       recordings of bursts (store/bursts)
 //   live.db       registered machines and what runs on them (store/live)
 //   draws.db      draws, who was drawn, and what became of it; definitions of experiments (store/draws)
 //   access.db     machines that have enrolled, and who has asked for what (store/access)
@@ -38,6 +39,9 @@ inline constexpr int kOldestFormatWithIdentity = 8;
 inline std::string spans_path_of(const std::string& data_dir) {
   return data_dir + "/spans";
 }
+inline std::string bursts_path_of(const std::string& data_dir) {
+  return data_dir + "/bursts";
+}
 
 class DataDirectory {
  public:
@@ -65,6 +69,7 @@ class DataDirectory {
   std::string archive_path() const { return path_ + "/archive.db"; }
   std::string blocks_path() const { return path_ + "/blocks"; }
   std::string spans_path() const { return spans_path_of(path_); }
+  std::string bursts_path() const { return bursts_path_of(path_); }
   std::string live_path() const { return path_ + "/live.db"; }
   std::string draws_path() const { return path_ + "/draws.db"; }
   std::string access_path() const { return path_ + "/access.db"; }

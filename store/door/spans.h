@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
+#include <stop_token>
 #include <vector>
 
 #include "base/result.h"
@@ -23,6 +25,18 @@ struct SpansKept {
   uint64_t with_other_names = 0;
 };
 
+// What one request or file has brought. Borrows the spans.
+struct SpanBatch {
+  const traces::SpanSet* spans = nullptr;
+  // How many requests each of these stands for; over 0.
+  double weight = 1;
+};
+
+struct SpanFilesMerged {
+  uint64_t merged = 0;  // small files; 0: there is nothing to merge
+  uint64_t made = 0;    // that took their place
+};
+
 // Any thread.
 class SpanSink {
  public:
@@ -31,12 +45,21 @@ class SpanSink {
   SpanSink& operator=(const SpanSink&) = delete;
   virtual ~SpanSink() = default;
 
-  // All of the batch is visible and durable when it returns, or nothing of it. After a failure it may be there all the same; it is sent
-  // again then, which changes nothing. `weight` is how many requests each of these stands for; over 0. kInvalid for another weight.
-  virtual Result<SpansKept> add(const traces::SpanSet& spans, double weight) = 0;
+  // All of the batches are visible and durable when it returns, or nothing of them. After a failure they may be there all the same; they are
+  // sent again then, which changes nothing. Calls that come at the same time are stored together, with one fsync. kInvalid for a weight that
+  // cannot be; kUnavailable where too many calls wait, or the disk is full.
+  virtual Result<SpansKept> add_all(std::span<const SpanBatch> batches) = 0;
+  Result<SpansKept> add(const traces::SpanSet& spans, double weight) {
+    const SpanBatch batch{&spans, weight};
+    return add_all(std::span(&batch, 1));
+  }
 
   // Does what is due by time: to be called every few seconds.
   virtual Status settle() = 0;
+
+  // Makes one larger file of some small ones of a block, so that a question opens few; answers stay as they are. Beside add() and questions,
+  // which wait for one transaction at most. Gives up, with nothing changed, once `stop` is requested. Damaged files are logged, and left alone.
+  virtual Result<SpanFilesMerged> merge_once(const std::stop_token& stop) = 0;
 
   // Does what settle() does, and drops spans that came before that time by the wall clock, and the oldest ones beyond so many bytes; a whole
   // block of them at a time. What is due goes also where settling fails, as on a full disk, whose error is returned then. How many blocks
@@ -54,10 +77,12 @@ struct SpanQuestion {
   std::optional<traces::TraceId> trace = std::nullopt;
   // kTooLarge beyond; each takes 80 bytes while it is looked for.
   uint64_t max_spans = 50'000'000;
+  // Whether spans come with their attributes, which takes time.
+  bool with_attributes = false;
 };
 
 struct StoredSpan {
-  traces::NamedSpan span;  // borrows its names, until the next span
+  traces::NamedSpan span;  // borrows its names and attributes, until the next span
   double weight = 1;
 };
 

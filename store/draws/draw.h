@@ -1,6 +1,7 @@
 // A draw as it is kept: the drawn machines, their strata and probabilities, and the outcomes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,6 +42,8 @@ struct DrawnMachine {
   std::string detail = {};                                     // likewise, why
   int64_t answered_ns = 0;                                     // when its first profile came; 0: none has
   int64_t observed_ns = 0;                                     // the windows of all its profiles
+  // What it had of each kind of application profiles, by kind; empty: it was asked for none, or has not said.
+  std::vector<wire::ApplicationKindReport> kinds = {};
 };
 
 struct Draw {
@@ -75,6 +78,13 @@ int64_t window_end_ns(const Draw& draw, const DrawnMachine& machine);
 
 // What a drawn machine's assignment, and then its profiles, say of the draw.
 wire::Draw wire_draw(const Draw& draw, const DrawnMachine& machine);
+
+// The drawn machines of a stratum, represented by those that answered.
+struct DrawnWeight {
+  std::string stratum;
+  size_t machines = 0;
+  double weight = 0;  // the sum of 1 / inclusion probability
+};
 
 // One with its machines.
 struct DrawWithMachines {

@@ -35,6 +35,11 @@ CREATE TABLE IF NOT EXISTS drawn_machine (
   PRIMARY KEY (draw, machine_id),
   FOREIGN KEY (draw, stratum) REFERENCES draw_stratum(draw, stratum)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS drawn_kind (
+  draw TEXT NOT NULL, machine_id TEXT NOT NULL, kind TEXT NOT NULL,
+  endpoints INTEGER NOT NULL, answered INTEGER NOT NULL, cause TEXT NOT NULL, with_cause INTEGER NOT NULL,
+  PRIMARY KEY (draw, machine_id, kind)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS draw_method (
   draw TEXT PRIMARY KEY REFERENCES draw(id), method BLOB NOT NULL  -- a plimsoll.wire.DrawMethod
 ) WITHOUT ROWID;
@@ -77,6 +82,16 @@ DrawnMachine read_machine(const sqlite::Statement& row) {
           .detail = std::string(row.text(9)),
           .answered_ns = row.integer(10),
           .observed_ns = row.integer(11)};
+}
+
+wire::ApplicationKindReport read_kind(const sqlite::Statement& row) {
+  wire::ApplicationKindReport kind;
+  kind.set_kind(std::string(row.text(1)));
+  kind.set_endpoints(static_cast<uint32_t>(row.integer(2)));
+  kind.set_answered(static_cast<uint32_t>(row.integer(3)));
+  kind.set_cause(std::string(row.text(4)));
+  kind.set_with_cause(static_cast<uint32_t>(row.integer(5)));
+  return kind;
 }
 
 Status insert(sqlite::Database& database, const Draw& draw) {
@@ -167,6 +182,19 @@ Status DrawStore::add(const DrawWithMachines& draw) {
   return added ? Status() : propagate(added, "storing draw {}", draw.draw.id);
 }
 
+Status DrawStore::update_kinds(std::string_view draw, const DrawnMachine& machine) {
+  // What it says once replaces what it said before: reports add up to no more than one.
+  Status kept =
+      database_.execute("DELETE FROM drawn_kind WHERE draw = ? AND machine_id = ?", draw, machine.machine_id);
+  for (size_t i = 0; kept && i < machine.kinds.size(); ++i) {
+    const wire::ApplicationKindReport& kind = machine.kinds[i];
+    kept = database_.execute("INSERT OR REPLACE INTO drawn_kind VALUES (?, ?, ?, ?, ?, ?, ?)", draw,
+                             machine.machine_id, kind.kind(), kind.endpoints(), kind.answered(), kind.cause(),
+                             kind.with_cause());
+  }
+  return kept;
+}
+
 Status DrawStore::update(std::string_view draw, const DrawnMachine& machine) {
   return database_.execute(
       "UPDATE drawn_machine SET window_start_ns = ?, told_ns = ?, reported_ns = ?, state = ?, detail = ?, "
@@ -206,9 +234,33 @@ Status DrawStore::read_method(Draw& draw) {
 }
 
 Status DrawStore::read_machines(DrawWithMachines& draw) {
-  return sqlite::for_each_row(
+  const Status read = sqlite::for_each_row(
       database_.query(std::string(kMachineColumns) + "WHERE draw = ? ORDER BY machine_id", draw.draw.id),
       [&](const sqlite::Statement& row) { draw.machines.push_back(read_machine(row)); });
+  return read ? read_kinds(draw) : read;
+}
+
+Status DrawStore::read_kinds(DrawWithMachines& draw) {
+  const auto is_there =
+      database_.has_table("drawn_kind");  // a database that an older version wrote, open for reading
+  if (!is_there || !*is_there) {
+    return is_there ? Status() : propagate(is_there);
+  }
+  auto machine = draw.machines.begin();
+  return sqlite::for_each_row(
+      database_.query(
+          "SELECT machine_id, kind, endpoints, answered, cause, with_cause FROM drawn_kind WHERE draw = ? "
+          "ORDER BY machine_id, kind",
+          draw.draw.id),
+      [&](const sqlite::Statement& row) {
+        // Both are in the order of the machines' IDs.
+        while (machine != draw.machines.end() && machine->machine_id < row.text(0)) {
+          ++machine;
+        }
+        if (machine != draw.machines.end() && machine->machine_id == row.text(0)) {
+          machine->kinds.push_back(read_kind(row));
+        }
+      });
 }
 
 Result<std::vector<DrawWithMachines>> DrawStore::read_draws(Result<sqlite::Statement> rows) {
@@ -411,6 +463,11 @@ Result<bool> DrawStore::withdraw_experiment(std::string_view name) {
 }
 
 Status DrawStore::forget_machines(int64_t due_before_ns) {
+  if (auto kinds = database_.execute(
+          "DELETE FROM drawn_kind WHERE draw IN (SELECT id FROM draw WHERE due_ns < ?)", due_before_ns);
+      !kinds) {
+    return kinds;
+  }
   return database_.execute("DELETE FROM drawn_machine WHERE draw IN (SELECT id FROM draw WHERE due_ns < ?)",
                            due_before_ns);
 }

@@ -20,13 +20,6 @@
 
 namespace plimsoll::store {
 
-// The drawn machines of a stratum, represented by those that answered.
-struct DrawnWeight {
-  std::string stratum;
-  size_t machines = 0;
-  double weight = 0;  // the sum of 1 / inclusion probability
-};
-
 // One connection: one thread at a time.
 class DrawStore {
  public:
@@ -42,9 +35,12 @@ class DrawStore {
 
   // What became of a drawn machine: window_start_ns and all below it are kept. Machines that were not drawn are left alone.
   Status update(std::string_view draw, const DrawnMachine& machine);
+  // What it had of kinds of application profiles, in place of what was kept of them; update() leaves that as it is.
+  Status update_kinds(std::string_view draw, const DrawnMachine& machine);
 
   // With its method, which all others leave out.
   Result<std::optional<DrawWithMachines>> draw(std::string_view id);
+  // Without kinds.
   Result<std::optional<DrawnMachine>> machine(std::string_view draw, std::string_view machine_id);
   // What a profile of that machine says of the draw; nothing: it was not drawn.
   Result<std::optional<wire::Draw>> draw_of(std::string_view draw, std::string_view machine_id);
@@ -85,6 +81,7 @@ class DrawStore {
   Status read_strata(Draw& draw);
   Status read_method(Draw& draw);
   Status read_machines(DrawWithMachines& draw);
+  Status read_kinds(DrawWithMachines& draw);
 
   sqlite::Database database_;
 };

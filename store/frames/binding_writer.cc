@@ -1,5 +1,7 @@
 #include "store/frames/binding_writer.h"
 
+#include "store/frames/unused_names.h"
+
 namespace plimsoll::store {
 
 Result<int64_t> BindingWriter::function_id(const Frame& frame) {
@@ -36,6 +38,10 @@ Result<int64_t> BindingWriter::file_id(const std::string& path) {
 }
 
 Status BindingWriter::bind(const Binding& binding, int64_t generation) {
+  const Status counted = count_rebinding(database_, binding.location);
+  if (!counted) {
+    return counted;
+  }
   auto removed = database_.execute("DELETE FROM frame WHERE location = ?", binding.location);
   if (!removed) {
     return removed;
@@ -69,6 +75,12 @@ Status BindingWriter::bind(const Binding& binding, int64_t generation) {
 }
 
 Status BindingWriter::bind(std::span<const Binding> bindings, int64_t generation) {
+  if (!is_prepared_) {
+    if (const Status prepared = prepare_rebinding(database_); !prepared) {
+      return prepared;
+    }
+    is_prepared_ = true;
+  }
   for (const Binding& binding : bindings) {
     if (auto bound = bind(binding, generation); !bound) {
       return bound;

@@ -12,7 +12,7 @@
 
 namespace plimsoll::store {
 
-// Writes bindings. Used within the caller's transaction.
+// Writes bindings. Used within the caller's transaction; drop_unused_names() (unused_names.h) may follow it, and ends its use.
 class BindingWriter {
  public:
   explicit BindingWriter(sqlite::Database& database) : database_(database) {}
@@ -31,6 +31,7 @@ class BindingWriter {
   sqlite::Database& database_;
   std::unordered_map<std::string, int64_t> functions_;  // by linkage name, zero byte, name
   std::unordered_map<std::string, int64_t> files_;
+  bool is_prepared_ = false;
 };
 
 }  // namespace plimsoll::store

@@ -15,25 +15,9 @@
 #include "sqlite/database.h"
 #include "store/live/inventory.h"
 #include "store/live/live_machine.h"
-#include "store/live/placed_jobs.h"
+#include "store/live/past_fleet.h"
 
 namespace plimsoll::store {
-
-// The fleet at a time.
-struct PastFleet {
-  int64_t at_ns = 0;  // wall clock of the server, as all of these
-  // Those that had registered by then and are not forgotten, and those that the inventory named; by ID. One that was
-  // heard of again within three heartbeats counts as heard of then.
-  std::vector<LiveMachine> machines;
-  PlacedJobs jobs;  // of each machine, by the jobs' names
-  // When the server started that ran then, and when any machine had been heard of before; 0: unknown.
-  int64_t server_started_ns = 0;
-  int64_t last_heard_before_ns = 0;
-
-  // Whether the machine counts as live: with a heartbeat within the last three, or, for five minutes after the
-  // server's start, alive when the one before went away, since daemons come back with growing pauses.
-  bool is_there(const LiveMachine& machine) const;
-};
 
 // Borrows the database of LiveMachines, which alone makes these. What is noted belongs in a transaction of the
 // caller's, together with the present that it tells of; times of one machine do not decrease.
@@ -46,7 +30,7 @@ class FleetHistory {
   // False in a file that an older version has written last.
   Result<bool> is_there();
 
-  // One that was started anew, and is otherwise what it was, is no other version.
+  // One that was restarted, and is otherwise what it was, is no other version.
   Status note_machine(const wire::Machine& machine, const std::vector<std::string>& missing_events,
                       int64_t now_ns);
   // What the inventory says of it.

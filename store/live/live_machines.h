@@ -1,7 +1,7 @@
 // live.db: the machines that have registered, their last heartbeats, what ran on them then, and what the fleet
 // was like before.
 //
-// A database of its own, since every heartbeat writes it: the catalogue's readers load their snapshot anew whenever the
+// A database of its own, since every heartbeat writes it: the catalogue's readers load their snapshot again whenever the
 // catalogue changes, and building rows must not make a heartbeat wait.
 #pragma once
 

@@ -12,7 +12,6 @@
 #include "store/dictionaries/dictionary_reader.h"
 #include "store/dictionaries/entry_writer.h"
 #include "store/frames/binding_writer.h"
-#include "store/segments/segment.h"
 
 namespace plimsoll::store {
 namespace {
@@ -232,7 +231,7 @@ Status NewestBlock::write_facts(const Batch& batch) {
   return written;
 }
 
-Result<std::string> NewestBlock::encode(std::vector<Row> rows, const NewEntries& entries) {
+Result<EncodedRows> NewestBlock::encode(std::vector<Row> rows, const NewEntries& entries) {
   if (block_.order == nullptr) {
     block_.order = std::make_unique<RowOrder>();
   }
@@ -247,17 +246,15 @@ Result<std::string> NewestBlock::encode(std::vector<Row> rows, const NewEntries&
   for (size_t id = order.workloads(); id < workloads; ++id) {
     order.add_workload(entries.workloads[id - entries.before.workloads].job);
   }
-  return encode_segment(std::move(rows), order);
+  return encode_rows(std::move(rows), order);
 }
 
 Status NewestBlock::write_segment(Batch& batch, Undo& undo) {
   if (batch.rows.empty()) {
     return {};
   }
-  SegmentEntry segment{.file = fmt::format("{:012}.rows", batch.last),
-                       .rows = batch.rows.size(),
-                       .from_ns = INT64_MAX,
-                       .to_ns = INT64_MIN};
+  SegmentEntry segment{
+      .file = fmt::format("{:012}.rows", batch.last), .from_ns = INT64_MAX, .to_ns = INT64_MIN};
   const NewEntries& entries = batch.entries;
   const size_t first_origin = entries.before.origins;
   for (const Row& row : batch.rows) {
@@ -269,14 +266,15 @@ Status NewestBlock::write_segment(Batch& batch, Undo& undo) {
     segment.from_ns = std::min(segment.from_ns, origin.from_ns);
     segment.to_ns = std::max(segment.to_ns, origin.to_ns);
   }
-  const auto content = encode(std::move(batch.rows), entries);
-  if (!content) {
-    return propagate(content);
+  const auto encoded = encode(std::move(batch.rows), entries);
+  if (!encoded) {
+    return propagate(encoded);
   }
-  segment.bytes = content->size();
+  segment.rows = encoded->rows;
+  segment.bytes = encoded->content.size();
   const std::string path = block_.folder.segments_path() + "/" + segment.file;
   undo.set_segment(path);
-  const Status written = write_file_durably(path, as_bytes(*content));
+  const Status written = write_file_durably(path, as_bytes(encoded->content));
   return written ? insert_segment(block_.catalogue.database(), segment) : written;
 }
 

@@ -1,11 +1,10 @@
 // The one path from rows to numbers: sums of hits x factor by group.
 //
-// The store knows neither names nor what a factor means. Its caller reads the dictionaries, turns filters into flags,
+// The store knows neither names nor what a factor means. Its caller reads the dictionaries, turns filters into sets of IDs,
 // dimensions into group numbers, and weights and scales into factors, all by dictionary ID. What people group by that is
 // no column is a grouping of one: buckets of time and attributes of machines group origins, functions group stacks.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,78 +14,49 @@
 #include "base/result.h"
 #include "base/stop_check.h"
 #include "store/model/damaged_part.h"
+#include "store/model/id_grouping.h"
+#include "store/model/id_set.h"
+#include "store/model/id_table.h"
 #include "store/model/row.h"
 
 namespace plimsoll::store {
 
-// Which rows: a flag for each dictionary ID; empty: all; IDs beyond the end: none.
+// Which rows: those whose IDs are all selected.
 struct RowFilter {
-  static bool selects(const std::vector<bool>& flags, uint32_t id) {
-    return flags.empty() || (id < flags.size() && flags[id]);
-  }
+  IdSet& operator[](Column column) { return ids[column]; }
+  const IdSet& operator[](Column column) const { return ids[column]; }
 
-  std::vector<bool>& operator[](Column column) { return flags[column]; }
-  const std::vector<bool>& operator[](Column column) const { return flags[column]; }
-
-  // Whether the columns of groups are selected, and the stack.
-  bool selects(const Row& row) const {
-    return std::ranges::all_of(kColumns, [&](Column column) { return selects(flags[column], row[column]); });
-  }
-
-  ByColumn<std::vector<bool>> flags = {};
+  ByColumn<IdSet> ids = {};
 };
 
-// factors[event][origin]: by what a hit counts, 0 or more. Of events that the filter leaves out the inner vector may be
-// empty; every other origin of a row has one.
-using Factors = std::vector<std::vector<double>>;
+// factors[event][origin]: by what a hit counts, 0 or more. Of events that the filter leaves out the table may be empty; every other
+// origin of a row has one.
+using Factors = std::vector<IdTable<double>>;
 
-// The group of an ID in one of the tables below.
-inline uint32_t group_number(const std::vector<uint32_t>& table, uint32_t id) {
-  return id < table.size() ? table[id] : 0;
-}
+// Of what was worked out by event and origin.
+Factors factors_of(std::vector<std::vector<double>> by_event);
 
 // The groups that a cell stands for.
 using CellKey = ByColumn<uint32_t>;
-
-// Any number of groups for each stack, as lists that stacks share.
-struct StackGroups {
-  std::vector<uint32_t> list_of_stack = {};  // by stack ID; those beyond the end have no groups
-  std::vector<uint32_t> first = {0};         // those of list i go from first[i] up to first[i + 1]
-  std::vector<uint32_t> groups = {};         // of a list, none twice
-
-  bool empty() const { return list_of_stack.empty(); }
-  std::span<const uint32_t> of(uint32_t stack) const {
-    if (stack >= list_of_stack.size()) {
-      return {};
-    }
-    const uint32_t list = list_of_stack[stack];
-    return std::span(groups).subspan(first[list], first[list + 1] - first[list]);
-  }
-};
 
 // 64 million, or what fits into an eighth of the memory that this process may have.
 uint64_t default_max_sums();
 
 struct AggregateRequest {
-  RowFilter filter;
+  RowFilter filter = {};
 
-  // Into which group a row falls: a group number for each dictionary ID, dense from 0. Empty: all in group 0; IDs beyond
-  // the end likewise.
-  ByColumn<std::vector<uint32_t>> group = {};
-  bool by_stack =
-      false;  // every stack is a group of its own, numbered by its ID; group of kStack is empty then
-  // In place of both: a row counts in each of its stack's groups, and nowhere if it has none.
-  StackGroups stack_groups = {};
+  // Into which group a row falls. Only stacks may have lists of groups.
+  ByColumn<IdGrouping> group = {};
 
   // Which cells, whatever their event and origin (which are 0 here), in ascending order and none twice: rows of others count nowhere.
   // Empty: all. Few of many possible ones are so far cheaper.
   std::vector<CellKey> wanted = {};
 
-  // Splits every sum, for margins of error: by origin, dense from 0; empty: one.
-  std::vector<uint32_t> machine_group;
+  // Splits every sum, for margins of error: by origin, dense from 0; origins beyond the end are in group 0.
+  IdTable<uint32_t> machine_group = {};
 
   // A sum for each, of hits x factor. At least one.
-  std::vector<Factors> measures;
+  std::vector<Factors> measures = {};
 
   // An answer of more sums (cells x measures x machine groups) is refused (kTooLarge).
   uint64_t max_sums = default_max_sums();

@@ -4,11 +4,14 @@
 // yet, one with no frames was looked up in vain.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/append_only_list.h"
@@ -49,6 +52,7 @@ struct BinaryAccount {
 
 class BindingReader;
 class BindingUnion;
+class BindingsBuilder;
 
 // All bindings of a block or of several, for a query: dense arrays by dictionary ID. Copies share what they hold: a reader's stays as it is while another is
 // extended.
@@ -91,6 +95,7 @@ struct Bindings {
  private:
   friend class BindingReader;
   friend class BindingUnion;
+  friend class BindingsBuilder;
 
   // Of a location's frames.
   struct Place {
@@ -105,6 +110,33 @@ struct Bindings {
   std::shared_ptr<const std::vector<std::string>> reasons_;
   size_t frames_in_use_ = 0;
   int64_t last_change_ = 0;  // in the catalogue's list of changes
+};
+
+// Makes Bindings of what locations are bound to, for sources without a catalogue of the local kind. One thread.
+class BindingsBuilder {
+ public:
+  // In the place of what the location was bound to before.
+  void bind(uint32_t location, std::span<const Frame> frames);
+  // Why the binary has no better symbols.
+  void describe(uint32_t binary, std::string reasons);
+
+  // As of now: shares all but 8 bytes a location and the reasons with what comes later.
+  Bindings bindings() const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  using Numbers = std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>>;
+
+  uint32_t function_of(const Frame& frame);
+
+  Bindings bindings_;
+  std::vector<Bindings::Place> places_;
+  std::vector<std::string> reasons_;
+  Numbers functions_{{std::string(1, '\0'), 0}};  // by linkage name, zero byte, name
+  Numbers files_{{"", 0}};
 };
 
 // Frames by location, then depth.

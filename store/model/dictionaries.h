@@ -8,6 +8,7 @@
 
 #include "base/append_only_list.h"
 #include "proto/profile.pb.h"
+#include "store/model/column.h"
 #include "store/model/entry_index.h"
 
 namespace plimsoll::store {
@@ -126,6 +127,13 @@ inline DictionarySizes sizes_of(const Dictionaries& entries) {
           .binaries = entries.binaries.size(),
           .locations = entries.locations.size(),
           .stacks = entries.stacks.size()};
+}
+
+// The largest ID of each column.
+inline ByColumn<uint32_t> last_ids_of(const DictionarySizes& sizes) {
+  const auto last = [](size_t size) { return static_cast<uint32_t>(size - 1); };
+  return {{last(sizes.events), last(sizes.origins), last(sizes.workloads), last(sizes.threads),
+           last(sizes.label_sets), last(sizes.stacks)}};
 }
 
 }  // namespace plimsoll::store

@@ -30,7 +30,7 @@ struct KeyTree {
   };
 
   std::vector<Class> classes;            // class 0 is of stacks with none of the keys
-  std::vector<uint32_t> class_of_stack;  // a stack_group for AggregateRequest
+  std::vector<uint32_t> class_of_stack;  // groups of stacks, for an IdGrouping
 
   // Values by class in, sums by place among the keys out; shorter vectors stand for zeros at the end.
   std::vector<double> total(std::span<const double> by_class, size_t keys) const;

@@ -11,6 +11,8 @@ namespace plimsoll::store {
 struct TimeSpan {
   int64_t from_ns = INT64_MIN;
   int64_t to_ns = INT64_MAX;
+
+  bool operator==(const TimeSpan&) const = default;
 };
 
 // At least one; they may overlap.

@@ -10,6 +10,7 @@ constexpr int64_t kRowsPercent = 45;
 constexpr int64_t kFullPercent = 35;
 constexpr int64_t kSymbolsPercent = 5;
 constexpr int64_t kTracesPercent = 15;
+constexpr int64_t kBurstsPercent = 5;
 constexpr int64_t kFreePercent = 10;
 // A tenth of a large disk is more than a machine needs to go on working.
 constexpr int64_t kMaxFreeBytes = int64_t{10} << 30;
@@ -30,6 +31,7 @@ RetentionLimits RetentionLimits::on_disk_of(int64_t disk_bytes) const {
   limits.full_max_bytes = share_unless_set(full_max_bytes, disk_bytes, kFullPercent);
   limits.symbols_max_bytes = share_unless_set(symbols_max_bytes, disk_bytes, kSymbolsPercent);
   limits.traces_max_bytes = share_unless_set(traces_max_bytes, disk_bytes, kTracesPercent);
+  limits.bursts_max_bytes = share_unless_set(bursts_max_bytes, disk_bytes, kBurstsPercent);
   limits.min_free_bytes =
       min_free_bytes > 0 ? min_free_bytes : std::min(disk_bytes / 100 * kFreePercent, kMaxFreeBytes);
   return limits;

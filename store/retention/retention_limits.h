@@ -23,13 +23,16 @@ struct RetentionLimits {
   // Spans of request traces. They go by whole blocks.
   int64_t traces_max_age_ns = 7 * kDayNs;  // since they were received
   int64_t traces_max_bytes = 0;
+  // Recordings of bursts.
+  int64_t bursts_max_age_ns = 7 * kDayNs;  // since they were received
+  int64_t bursts_max_bytes = 0;
   // So much of the disk stays free, whoever takes the rest.
   int64_t min_free_bytes = 0;
   // Of profiles that daemons send: for so long, and a day for wrong clocks, the server remembers which it has.
   int64_t max_upload_age_ns = 7 * kDayNs;
 
-  // Of a file system of that size: 15 % for raw profiles, 45 % for rows, 35 % for full ones among them, 5 % for symbol tables, 15 % for traces, and 10 %, but no more than 10 GiB, that stay
-  // free.
+  // Of a file system of that size: 15 % for raw profiles, 45 % for rows, 35 % for full ones among them, 5 % for symbol tables, 15 % for traces, 5 % for bursts, and 10 %, but no more than
+  // 10 GiB, that stay free.
   RetentionLimits on_disk_of(int64_t disk_bytes) const;
 
   // What dropping aims at: a tenth over the minimum, so that senders are sent away only where nothing is left to drop.

@@ -29,9 +29,10 @@ constexpr std::array kCopied{
     "full.unbuildable",
     "INSERT INTO kernel_symbols (binary, content, is_carried_over) SELECT binary, content, is_carried_over "
     "FROM full.kernel_symbols",
-    "INSERT INTO function (id, linkage_name, name) SELECT id, linkage_name, name FROM full.function ORDER BY "
-    "id",
-    "INSERT INTO source_file (id, path) SELECT id, path FROM full.source_file ORDER BY id",
+    "INSERT INTO function (id, linkage_name, name) SELECT id, linkage_name, name FROM full.function WHERE id "
+    "IN (SELECT function FROM full.frame) ORDER BY id",
+    "INSERT INTO source_file (id, path) SELECT id, path FROM full.source_file WHERE id IN (SELECT file FROM "
+    "full.frame) ORDER BY id",
 };
 
 // After the locations.

@@ -48,14 +48,14 @@ void SegmentCursor::select_groups() {
   is_selected_.resize(groups_.size);
   for (size_t group = 0; group < groups_.size; ++group) {
     const bool is_selected = std::ranges::all_of(kGroupColumns, [&](Column column) {
-      return RowFilter::selects(filter_[column], groups_[column][group]);
+      return IdSet::selects(*flags_[column], groups_[column][group]);
     });
     is_selected_[group] = is_selected ? 1 : 0;
   }
 }
 
 void SegmentCursor::add(const Entry& entry) {
-  if (is_selected_[entry.group] != 0 && RowFilter::selects(filter_[Column::kStack], entry.stack)) {
+  if (is_selected_[entry.group] != 0 && IdSet::selects(*flags_[Column::kStack], entry.stack)) {
     entries_.push_back(entry);
   }
 }

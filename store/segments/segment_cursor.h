@@ -14,7 +14,11 @@ namespace plimsoll::store {
 class SegmentCursor : public RowCursor {
  public:
   SegmentCursor(std::vector<std::shared_ptr<const Segment>> segments, RowFilter filter)
-      : segments_(std::move(segments)), filter_(std::move(filter)), zone_filter_(filter_) {}
+      : segments_(std::move(segments)), filter_(std::move(filter)), zone_filter_(filter_) {
+    for (const Column column : kColumns) {
+      flags_[column] = &filter_[column].flags();
+    }
+  }
 
   Result<std::span<const Row>> next() override;
 
@@ -35,6 +39,7 @@ class SegmentCursor : public RowCursor {
   std::vector<std::shared_ptr<const Segment>> segments_;
   RowFilter filter_;
   ZoneFilter zone_filter_;
+  ByColumn<const std::vector<bool>*> flags_;  // of the filter's sets, which keep them
   size_t segment_ = 0;
   size_t chunk_ = 0;
   ChunkGroups groups_;

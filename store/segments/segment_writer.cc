@@ -159,7 +159,7 @@ std::string SegmentWriter::finish() {
   return file_.finish();
 }
 
-std::string encode_segment(std::vector<Row> rows, const RowOrder& order) {
+EncodedRows encode_rows(std::vector<Row> rows, const RowOrder& order) {
   std::ranges::sort(rows, std::cref(order));
   SegmentWriter writer;
   for (size_t i = 0; i < rows.size();) {
@@ -171,7 +171,12 @@ std::string encode_segment(std::vector<Row> rows, const RowOrder& order) {
       writer.add(sum);
     }
   }
-  return writer.finish();
+  const uint64_t written = writer.rows();
+  return {.content = writer.finish(), .rows = written};
+}
+
+std::string encode_segment(std::vector<Row> rows, const RowOrder& order) {
+  return encode_rows(std::move(rows), order).content;
 }
 
 }  // namespace plimsoll::store

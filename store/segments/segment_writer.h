@@ -27,4 +27,11 @@ class SegmentWriter {
   SegmentFileWriter file_{Segment::kSchema};
 };
 
+// A file of rows in any order. Those of one key are one row of it, and those without hits none.
+struct EncodedRows {
+  std::string content;
+  uint64_t rows = 0;  // that it has
+};
+EncodedRows encode_rows(std::vector<Row> rows, const RowOrder& order);
+
 }  // namespace plimsoll::store

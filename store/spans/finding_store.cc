@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/stop_scope.h"
-#include "store/identity/directory_identity.h"
+#include "store/identity/bound_database.h"
 
 namespace plimsoll::store {
 namespace {
@@ -72,27 +72,11 @@ Status insert_hour(sqlite::Database& database, const DiagnosedHour& hour) {
   return added;
 }
 
-Status make_tables(sqlite::Database& database, std::string_view directory_id) {
-  auto transaction = sqlite::Transaction::begin(database);
-  Status made = transaction ? database.run(kFindingSchema) : propagate(transaction);
-  const auto id = made ? directory_id_of(database) : propagate(made);
-  if (!id) {
-    return propagate(id);
-  }
-  if (!id->empty() && *id != directory_id) {
-    return fail(ErrorCode::kConflict, "it is of another data directory");
-  }
-  made = id->empty() ? give_directory_id(database, directory_id) : made;
-  return made ? transaction->commit() : made;
-}
-
 }  // namespace
 
 Result<FindingStore> FindingStore::open(const std::string& spans_path, std::string_view directory_id) {
-  const std::string path = findings_path(spans_path);
-  auto database = sqlite::Database::open(path, sqlite::OpenMode::kReadWrite);
-  const Status made = database ? make_tables(*database, directory_id) : propagate(database);
-  return made ? Result<FindingStore>(FindingStore(std::move(*database))) : propagate(made, "making {}", path);
+  auto database = open_bound_database(findings_path(spans_path), kFindingSchema, directory_id);
+  return database ? Result<FindingStore>(FindingStore(std::move(*database))) : propagate(database);
 }
 
 Result<std::optional<FindingStore>> FindingStore::open_if_there(const std::string& spans_path) {

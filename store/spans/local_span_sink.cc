@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <mutex>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
 #include "base/durable_file.h"
@@ -46,6 +48,56 @@ class NameTranslation {
   const traces::NameTable& names_;
   SpanText kind_;
   std::vector<Entry> ids_;
+};
+
+// Sets of a SpanSet's attributes as those of the block, each looked up once.
+class AttributeTranslation {
+ public:
+  explicit AttributeTranslation(const traces::AttributeTable& table) : table_(table) {}
+
+  uint32_t id_of(uint32_t set, SpanDictionaries& dictionaries, const SpanNameLimits& limits, bool& is_other) {
+    if (set == 0) {
+      return 0;
+    }
+    const auto [place, is_new] = ids_.try_emplace(set);
+    Entry& entry = place->second;
+    if (is_new) {
+      entry.id = new_id_of(set, dictionaries, limits, entry.is_other);
+    }
+    is_other = is_other || entry.is_other;
+    return entry.id;
+  }
+
+ private:
+  struct Entry {
+    uint32_t id = 0;
+    bool is_other = false;
+  };
+
+  uint32_t new_id_of(uint32_t set, SpanDictionaries& dictionaries, const SpanNameLimits& limits,
+                     bool& is_other) {
+    texts_.clear();
+    table_.append_to(texts_, set);
+    attributes_.clear();
+    for (const traces::Attribute& text : texts_) {
+      bool is_other_key = false;
+      const uint32_t key = dictionaries.text_id(SpanText::kAttributeKey, text.key, limits, is_other_key);
+      // Values of several keys under one would be mixed up.
+      if (is_other_key || attributes_.size() == kMaxStoredAttributes) {
+        is_other = true;
+        continue;
+      }
+      attributes_.push_back(
+          {key, dictionaries.text_id(SpanText::kAttributeValue, text.value, limits, is_other)});
+    }
+    std::ranges::sort(attributes_);
+    return dictionaries.attributes_id(attributes_, limits, is_other);
+  }
+
+  const traces::AttributeTable& table_;
+  std::unordered_map<uint32_t, Entry> ids_;
+  std::vector<traces::Attribute> texts_;
+  std::vector<SpanAttribute> attributes_;
 };
 
 }  // namespace
@@ -90,13 +142,17 @@ Status LocalSpanSink::begin_block(int64_t number) {
   return made ? open_block(*made) : propagate(made);
 }
 
-Status LocalSpanSink::open_block(const BlockFolder& folder) {
+Result<SpanCatalogue> LocalSpanSink::open_catalogue_of(const BlockFolder& folder) {
   std::error_code error;
   // It would be made where it is missing, without the ID and the names that the block's segments refer to.
   if (!std::filesystem::exists(folder.catalogue_path(), error) && !error) {
     return fail(ErrorCode::kCorrupt, "{} is missing", folder.catalogue_path());
   }
-  auto catalogue = SpanCatalogue::open(folder.catalogue_path(), sqlite::OpenMode::kReadWrite);
+  return SpanCatalogue::open(folder.catalogue_path(), sqlite::OpenMode::kReadWrite);
+}
+
+Status LocalSpanSink::open_block(const BlockFolder& folder) {
+  auto catalogue = open_catalogue_of(folder);
   const auto id = catalogue ? directory_id_of(catalogue->database()) : propagate(catalogue);
   if (!id) {
     return propagate(id);
@@ -133,29 +189,60 @@ Status LocalSpanSink::load() {
   return {};
 }
 
-Result<SpansKept> LocalSpanSink::add(const traces::SpanSet& spans, double weight) {
-  if (!(weight > 0) || !std::isfinite(weight)) {
-    return fail(ErrorCode::kInvalid, "spans with a weight of {}", weight);
+Result<SpansKept> LocalSpanSink::add_all(std::span<const SpanBatch> batches) {
+  bool is_empty = true;
+  for (const SpanBatch& batch : batches) {
+    // Refused before it is in a group with others, which it would fail.
+    if (!(batch.weight > 0) || !std::isfinite(batch.weight)) {
+      return fail(ErrorCode::kInvalid, "spans with a weight of {}", batch.weight);
+    }
+    is_empty = is_empty && batch.spans->spans().empty();
   }
-  if (spans.spans().empty()) {
+  if (is_empty) {
     return SpansKept();
   }
-  const std::lock_guard lock(mutex_);
-  auto kept = add_to_newest(spans, weight);
-  if (!kept && kept.error().code == ErrorCode::kCorrupt) {
-    const Status passed = pass_over(kept.error());
-    kept = passed ? add_to_newest(spans, weight) : propagate(passed);
-  }
+  bool has_stored = false;
+  const auto kept = queue_.add(batches, [&](std::span<const SpanBatch> group) {
+    auto stored = store_group(group);
+    has_stored = stored.has_value();
+    return stored;
+  });
   if (!kept) {
     return propagate(kept, "storing spans");
   }
-  if (kept->with_other_names > 0 && !block_->has_told_of_other_names) {
+  // By one thread of the group, once the others have their answers.
+  if (has_stored) {
+    settle_added();
+  }
+  return kept;
+}
+
+Result<std::vector<SpansKept>> LocalSpanSink::store_group(std::span<const SpanBatch> group) {
+  const std::lock_guard lock(mutex_);
+  auto kept = add_to_newest(group);
+  if (!kept && kept.error().code == ErrorCode::kCorrupt) {
+    const Status passed = pass_over(kept.error());
+    kept = passed ? add_to_newest(group) : propagate(passed);
+  }
+  const bool has_other_names =
+      kept && std::ranges::any_of(*kept, [](const SpansKept& one) { return one.with_other_names > 0; });
+  if (has_other_names && !block_->has_told_of_other_names) {
     log_warning("{} has too many names of a kind: some are stored as \"[other]\" until the next block begins",
                 block_->folder.path);
     block_->has_told_of_other_names = true;
   }
-  // The batch is safe: what fails from here on is tried again with the next one.
-  Status settled = is_flush_due() ? flush(/*is_last=*/false) : Status();
+  return kept;
+}
+
+// The spans are safe: what fails here is tried again with the next ones.
+void LocalSpanSink::settle_added() {
+  const std::lock_guard lock(mutex_);
+  // Others may have come between, and have failed.
+  Status settled = block_ == nullptr ? Status() : load();
+  if (block_ == nullptr || (settled && block_->loaded->state.is_sealed)) {
+    return;
+  }
+  settled = settled && is_flush_due() ? flush(/*is_last=*/false) : settled;
   settled = settled ? seal_if_full() : settled;
   if (!settled && settled.error().code == ErrorCode::kCorrupt) {
     settled = pass_over(settled.error());
@@ -163,16 +250,15 @@ Result<SpansKept> LocalSpanSink::add(const traces::SpanSet& spans, double weight
   if (!settled) {
     log_warning("{}; spans stay in the catalogue of their block for now", settled.error().text());
   }
-  return kept;
 }
 
-Result<SpansKept> LocalSpanSink::add_to_newest(const traces::SpanSet& spans, double weight) {
+Result<LocalSpanSink::KeptOfEach> LocalSpanSink::add_to_newest(std::span<const SpanBatch> group) {
   Status ready = make_ready();
   if (ready && is_old()) {
     ready = flush(/*is_last=*/true);
     ready = ready ? make_ready() : ready;
   }
-  return ready ? add_to_block(spans, weight) : propagate(ready);
+  return ready ? add_to_block(group) : propagate(ready);
 }
 
 // Begins the next block where the newest is damaged: that one stays as it is, answers say what it costs, and it is dropped with the next.
@@ -186,8 +272,9 @@ Status LocalSpanSink::pass_over(const Error& damage) {
   return begin_block(blocks->empty() ? 1 : blocks->back().number + 1);
 }
 
-std::vector<SpanRecord> LocalSpanSink::records_of(const traces::SpanSet& spans, double weight,
-                                                  SpansKept& kept) {
+SpansKept LocalSpanSink::add_records(const SpanBatch& batch, std::vector<SpanRecord>& records) {
+  const traces::SpanSet& spans = *batch.spans;
+  SpansKept kept;
   SpanDictionaries& dictionaries = block_->loaded->dictionaries;
   const SpanNameLimits& limits = limits_.names;
   const traces::Names& names = spans.names();
@@ -196,8 +283,7 @@ std::vector<SpanRecord> LocalSpanSink::records_of(const traces::SpanSet& spans, 
   NameTranslation replicas(names.replicas, SpanText::kReplica);
   NameTranslation machines(names.machines, SpanText::kMachine);
   NameTranslation versions(names.versions, SpanText::kVersion);
-  std::vector<SpanRecord> records;
-  records.reserve(spans.spans().size());
+  AttributeTranslation attributes(spans.attributes());
   for (const traces::Span& span : spans.spans()) {
     bool is_other = false;
     const SpanMethod method{
@@ -206,7 +292,7 @@ std::vector<SpanRecord> LocalSpanSink::records_of(const traces::SpanSet& spans, 
         span.kind > traces::SpanKind::kConsumer ? traces::SpanKind::kUnspecified : span.kind};
     const SpanProcess process{replicas.id_of(span.replica, dictionaries, limits, is_other),
                               machines.id_of(span.machine, dictionaries, limits, is_other),
-                              versions.id_of(span.version, dictionaries, limits, is_other), weight};
+                              versions.id_of(span.version, dictionaries, limits, is_other), batch.weight};
     records.push_back(
         {.trace = span.trace,
          .id = span.id,
@@ -215,15 +301,16 @@ std::vector<SpanRecord> LocalSpanSink::records_of(const traces::SpanSet& spans, 
          .end_ns = span.end_ns,
          .method = dictionaries.method_id(method, limits, is_other),
          .process = dictionaries.process_id(process, limits, is_other),
+         .attributes = attributes.id_of(span.attributes, dictionaries, limits, is_other),
          .status = span.status > traces::SpanStatus::kError ? traces::SpanStatus::kUnset : span.status,
          .is_shared = span.is_shared});
     ++kept.spans;
     kept.with_other_names += is_other ? 1 : 0;
   }
-  return records;
+  return kept;
 }
 
-Result<SpansKept> LocalSpanSink::add_to_block(const traces::SpanSet& spans, double weight) {
+Result<LocalSpanSink::KeptOfEach> LocalSpanSink::add_to_block(std::span<const SpanBatch> group) {
   Change change(*this);
   Status written = change.begin();
   if (!written) {
@@ -232,8 +319,16 @@ Result<SpansKept> LocalSpanSink::add_to_block(const traces::SpanSet& spans, doub
   Loaded& loaded = *block_->loaded;
   SpanCatalogue& catalogue = block_->catalogue;
   const int64_t now_ns = now_ns_();
-  SpansKept kept;
-  const std::vector<SpanRecord> records = records_of(spans, weight, kept);
+  size_t spans = 0;
+  for (const SpanBatch& batch : group) {
+    spans += batch.spans->spans().size();
+  }
+  KeptOfEach kept;
+  std::vector<SpanRecord> records;
+  records.reserve(spans);
+  for (const SpanBatch& batch : group) {
+    kept.push_back(add_records(batch, records));
+  }
   SpanBlockState state = loaded.state;
   widen(state, records);
   state.first_written_ns = state.first_written_ns == 0 ? now_ns : state.first_written_ns;

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <filesystem>
 #include <optional>
+#include <span>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "base/stop_scope.h"
 #include "store/segments/segment_file.h"
@@ -15,6 +19,9 @@
 
 namespace plimsoll::store {
 namespace {
+
+// Of reading a block whose files are merged meanwhile, some seconds after which they go.
+constexpr int kMaxAttempts = 20;
 
 bool is_asked_for(const SpanQuestion& question, const SpanRecord& span) {
   return (!question.trace || *question.trace == span.trace) && first_ns_of(span) < question.times.to_ns &&
@@ -38,7 +45,18 @@ class SpanSearch {
   Status add_block(const BlockFolder& block) {
     const size_t spans_before = found_.size();
     const size_t damage_before = damaged_.size();
-    Status added = read_block(block);
+    const size_t names_before = names_.size();
+    Status added;
+    for (int attempt = 1; attempt <= kMaxAttempts; ++attempt) {
+      found_.resize(spans_before);
+      damaged_.resize(damage_before);
+      names_.resize(names_before);
+      missing_.clear();
+      added = read_block(block);
+      if (!is_overtaken(block)) {
+        break;
+      }
+    }
     // Dropped meanwhile: as if the question had come later.
     if (is_gone(block)) {
       found_.resize(spans_before);
@@ -56,7 +74,11 @@ class SpanSearch {
   Status visit_all(const SpanVisitor& visit) {
     keep_distinct(found_);
     for (const PlacedSpan& placed : found_) {
-      if (Status visited = visit(named(placed)); !visited) {
+      StoredSpan span = named(placed);
+      if (question_.with_attributes) {
+        span.span.attributes = attributes_of(placed);
+      }
+      if (Status visited = visit(span); !visited) {
         return visited;
       }
     }
@@ -92,6 +114,27 @@ class SpanSearch {
             .weight = process.weight};
   }
 
+  std::span<const traces::Attribute> attributes_of(const PlacedSpan& placed) {
+    attributes_.clear();
+    for (const SpanAttribute& attribute : placed.names->attributes(placed.span.attributes)) {
+      attributes_.push_back({placed.names->text(SpanText::kAttributeKey, attribute.key),
+                             placed.names->text(SpanText::kAttributeValue, attribute.value)});
+    }
+    return attributes_;
+  }
+
+  // Whether files were merged between the list and their opening: then they are in the list no more. Others are damage.
+  bool is_overtaken(const BlockFolder& block) const {
+    if (missing_.empty()) {
+      return false;
+    }
+    auto catalogue = SpanCatalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
+    return catalogue && std::ranges::any_of(missing_, [&](const std::string& file) {
+             const auto is_visible = catalogue->shows(file);
+             return is_visible && !*is_visible;
+           });
+  }
+
   // One transaction: spans are in `recent` or in a segment.
   Status read_block(const BlockFolder& block) {
     auto catalogue = SpanCatalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
@@ -117,10 +160,10 @@ class SpanSearch {
       return {};
     }
     SpanDictionaries& names = names_.emplace_back();
-    if (const Status read = catalogue->read_on(names); !read) {
+    if (const Status read = catalogue->read_on(names, question_.with_attributes); !read) {
       return read;
     }
-    const auto unsettled = catalogue->recent(names.sizes());
+    const auto unsettled = catalogue->recent(names.sizes(), question_.with_attributes);
     if (!unsettled) {
       return propagate(unsettled);
     }
@@ -152,6 +195,9 @@ class SpanSearch {
       if (!segment && !is_damage(segment.error())) {
         return propagate(segment);
       }
+      if (!segment && segment.error().code == ErrorCode::kNotFound) {
+        missing_.push_back(entry.file);
+      }
       if (!segment) {
         add_damage(path, entry, entry.spans, segment.error().message);
         continue;
@@ -177,7 +223,8 @@ class SpanSearch {
         return stopped;
       }
       spans.clear();
-      Status read = opened.segment.read(chunk, names.sizes(), spans);
+      // Of copies that differ in attributes alone either is the answer to a question without them.
+      Status read = opened.segment.read(chunk, names.sizes(), spans, question_.with_attributes);
       if (!read && !is_damage(read.error())) {
         return read;
       }
@@ -214,6 +261,8 @@ class SpanSearch {
   std::deque<SpanDictionaries> names_;  // of the blocks, referred to by address
   std::vector<PlacedSpan> found_;
   std::vector<DamagedPart> damaged_;
+  std::vector<std::string> missing_;           // files of the block at hand
+  std::vector<traces::Attribute> attributes_;  // of the span at hand
 };
 
 }  // namespace
@@ -226,6 +275,10 @@ Result<std::vector<DamagedPart>> LocalSpanSource::read(const SpanQuestion& quest
   }
   SpanSearch search(question);
   for (const BlockFolder& block : *blocks) {
+    // A question about one trace looks into every block, and finds nothing in most.
+    if (const Status goes_on = check_stop(); !goes_on) {
+      return propagate(goes_on);
+    }
     if (const Status added = search.add_block(block); !added) {
       return propagate(added, "reading spans");
     }

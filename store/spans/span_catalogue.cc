@@ -29,6 +29,10 @@ CREATE TABLE IF NOT EXISTS process (
   replica INTEGER NOT NULL, machine INTEGER NOT NULL, version INTEGER NOT NULL,
   weight REAL NOT NULL  -- requests that each of its spans stands for
 );
+CREATE TABLE IF NOT EXISTS attributes (  -- blocks of older versions have none
+  id INTEGER PRIMARY KEY,
+  pairs BLOB NOT NULL  -- IDs of a key and of a value, 32 bits each, little-endian
+);
 CREATE TABLE IF NOT EXISTS segment (
   id INTEGER PRIMARY KEY,
   file TEXT NOT NULL UNIQUE, spans INTEGER NOT NULL, bytes INTEGER NOT NULL,
@@ -51,7 +55,9 @@ void put_value(const Value& value, std::string& out) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-constexpr size_t kRecordBytes = 58;
+constexpr size_t kRecordBytes = 62;
+// Of older versions: without attributes.
+constexpr size_t kOldRecordBytes = 58;
 
 std::string encode_records(std::span<const SpanRecord> spans) {
   std::string bytes;
@@ -67,11 +73,12 @@ std::string encode_records(std::span<const SpanRecord> spans) {
     put_value(span.process, bytes);
     put_value(static_cast<uint8_t>(span.status), bytes);
     put_value(static_cast<uint8_t>(span.is_shared ? 1 : 0), bytes);
+    put_value(span.attributes, bytes);
   }
   return bytes;
 }
 
-SpanRecord read_record(ByteReader& reader) {
+SpanRecord read_record(ByteReader& reader, bool has_attributes) {
   SpanRecord span;
   span.trace.high = reader.read<uint64_t>();
   span.trace.low = reader.read<uint64_t>();
@@ -83,12 +90,13 @@ SpanRecord read_record(ByteReader& reader) {
   span.process = reader.read<uint32_t>();
   span.status = static_cast<traces::SpanStatus>(reader.read<uint8_t>());
   span.is_shared = reader.read<uint8_t>() != 0;
+  span.attributes = has_attributes ? reader.read<uint32_t>() : 0;
   return span;
 }
 
 bool is_sound(const SpanRecord& span, const SpanDictionaries::Sizes& sizes) {
   return is_possible(span) && span.method < sizes.methods && span.process < sizes.processes &&
-         span.status <= traces::SpanStatus::kError;
+         span.attributes < sizes.attribute_sets && span.status <= traces::SpanStatus::kError;
 }
 
 // Rows of a dictionary beyond the last ID that is known.
@@ -102,6 +110,29 @@ Status read_entries(Result<sqlite::Statement> rows, uint32_t next_id, std::strin
     ++next_id;
     return {};
   });
+}
+
+std::string encode_attributes(std::span<const SpanAttribute> attributes) {
+  std::string bytes;
+  for (const SpanAttribute& attribute : attributes) {
+    put_value(attribute.key, bytes);
+    put_value(attribute.value, bytes);
+  }
+  return bytes;
+}
+
+bool add_attribute_row(const sqlite::Statement& row, SpanDictionaries& dictionaries) {
+  const std::string pairs = row.blob(1);
+  if (pairs.size() > kMaxStoredAttributes * sizeof(SpanAttribute)) {
+    return false;
+  }
+  ByteReader reader(as_bytes(pairs));
+  std::vector<SpanAttribute> attributes;
+  while (reader.ok() && reader.remaining() != 0) {
+    const auto key = reader.read<uint32_t>();
+    attributes.push_back({key, reader.read<uint32_t>()});
+  }
+  return reader.ok() && dictionaries.add_attributes(attributes);
 }
 
 uint32_t number_in(const sqlite::Statement& row, int column) {
@@ -165,14 +196,18 @@ Status SpanCatalogue::write_state(const SpanBlockState& state) {
                            state.first_written_ns, state.last_written_ns, state.from_ns, state.to_ns);
 }
 
-Status SpanCatalogue::read_on(SpanDictionaries& dictionaries) {
+Status SpanCatalogue::read_on(SpanDictionaries& dictionaries, bool with_attributes) {
   const SpanDictionaries::Sizes known = dictionaries.sizes();
   Status read;
   for (size_t kind = 0; kind < kSpanTexts && read; ++kind) {
+    const auto text = static_cast<SpanText>(kind);
+    if (!with_attributes && (text == SpanText::kAttributeKey || text == SpanText::kAttributeValue)) {
+      continue;
+    }
     read = read_entries(database_.query("SELECT id, text FROM text WHERE kind = ? AND id >= ? ORDER BY id",
                                         kind, known.texts[kind]),
                         known.texts[kind], "names", [&](const sqlite::Statement& row) {
-                          return dictionaries.add_text(static_cast<SpanText>(kind), row.text(1));
+                          return dictionaries.add_text(text, row.text(1));
                         });
   }
   read = read ? read_entries(database_.query(
@@ -186,6 +221,17 @@ Status SpanCatalogue::read_on(SpanDictionaries& dictionaries) {
                                                                static_cast<traces::SpanKind>(kind)});
                              })
               : read;
+  const auto has_attributes =
+      database_.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'attributes'", 0);
+  if (read && !has_attributes) {
+    return propagate(has_attributes);
+  }
+  if (read && *has_attributes != 0 && with_attributes) {
+    read = read_entries(
+        database_.query("SELECT id, pairs FROM attributes WHERE id >= ? ORDER BY id", known.attribute_sets),
+        known.attribute_sets, "sets of attributes",
+        [&](const sqlite::Statement& row) { return add_attribute_row(row, dictionaries); });
+  }
   return read ? read_entries(database_.query("SELECT id, replica, machine, version, weight FROM process "
                                              "WHERE id >= ? ORDER BY id",
                                              known.processes),
@@ -212,6 +258,10 @@ Status SpanCatalogue::write_entries(const SpanDictionaries& dictionaries,
     written = database_.execute("INSERT INTO method VALUES (?, ?, ?, ?)", id, method.service,
                                 method.operation, static_cast<int>(method.kind));
   }
+  for (uint32_t id = before.attribute_sets; id < after.attribute_sets && written; ++id) {
+    const std::string pairs = encode_attributes(dictionaries.attributes(id));
+    written = database_.execute("INSERT INTO attributes VALUES (?, ?)", id, as_bytes(pairs));
+  }
   for (uint32_t id = before.processes; id < after.processes && written; ++id) {
     const SpanProcess& process = dictionaries.process(id);
     written = database_.execute("INSERT INTO process VALUES (?, ?, ?, ?, ?)", id, process.replica,
@@ -226,7 +276,7 @@ Status SpanCatalogue::add_recent(std::span<const SpanRecord> spans, int64_t writ
                            spans.size(), as_bytes(records));
 }
 
-Result<RecentRecords> SpanCatalogue::recent(const SpanDictionaries::Sizes& sizes) {
+Result<RecentRecords> SpanCatalogue::recent(const SpanDictionaries::Sizes& sizes, bool with_attributes) {
   RecentRecords recent;
   const Status read = sqlite::for_each_row(
       database_.query("SELECT records, spans FROM recent ORDER BY sequence"),
@@ -234,9 +284,13 @@ Result<RecentRecords> SpanCatalogue::recent(const SpanDictionaries::Sizes& sizes
         const size_t spans_before = recent.spans.size();
         const std::string records = row.blob(0);
         ByteReader reader(as_bytes(records));
+        const auto count = static_cast<uint64_t>(std::max<int64_t>(row.integer(1), 0));
+        const bool has_attributes = records.size() != count * kOldRecordBytes;
         bool is_whole = true;
         while (reader.remaining() != 0 && is_whole) {
-          recent.spans.push_back(read_record(reader));
+          SpanRecord span = read_record(reader, has_attributes);
+          span.attributes = with_attributes ? span.attributes : 0;
+          recent.spans.push_back(span);
           is_whole = reader.ok() && is_sound(recent.spans.back(), sizes);
         }
         // One that was cut between two spans has fewer.
@@ -269,13 +323,14 @@ Status SpanCatalogue::clear_recent() {
 Result<std::vector<SpanSegmentEntry>> SpanCatalogue::segments() {
   std::vector<SpanSegmentEntry> segments;
   const Status read = sqlite::for_each_row(
-      database_.query("SELECT file, spans, bytes, from_ns, to_ns FROM segment ORDER BY id"),
+      database_.query("SELECT id, file, spans, bytes, from_ns, to_ns FROM segment ORDER BY id"),
       [&](const sqlite::Statement& row) {
-        segments.push_back({.file = std::string(row.text(0)),
-                            .spans = static_cast<uint64_t>(row.integer(1)),
-                            .bytes = static_cast<uint64_t>(row.integer(2)),
-                            .from_ns = row.integer(3),
-                            .to_ns = row.integer(4)});
+        segments.push_back({.id = row.integer(0),
+                            .file = std::string(row.text(1)),
+                            .spans = static_cast<uint64_t>(row.integer(2)),
+                            .bytes = static_cast<uint64_t>(row.integer(3)),
+                            .from_ns = row.integer(4),
+                            .to_ns = row.integer(5)});
       });
   return read ? Result<std::vector<SpanSegmentEntry>>(std::move(segments)) : propagate(read);
 }
@@ -283,6 +338,25 @@ Result<std::vector<SpanSegmentEntry>> SpanCatalogue::segments() {
 Status SpanCatalogue::add_segment(const SpanSegmentEntry& segment) {
   return database_.execute("INSERT INTO segment (file, spans, bytes, from_ns, to_ns) VALUES (?, ?, ?, ?, ?)",
                            segment.file, segment.spans, segment.bytes, segment.from_ns, segment.to_ns);
+}
+
+Status SpanCatalogue::replace_segments(std::span<const SpanSegmentEntry> inputs,
+                                       const SpanSegmentEntry& output) {
+  // First the new one: an ID that is free again would be given again.
+  if (Status added = add_segment(output); !added) {
+    return added;
+  }
+  for (const SpanSegmentEntry& input : inputs) {
+    const auto deleted = database_.integer("DELETE FROM segment WHERE id = ? AND file = ? RETURNING id", 0,
+                                           input.id, input.file);
+    if (!deleted) {
+      return propagate(deleted);
+    }
+    if (*deleted != input.id) {
+      return fail(ErrorCode::kConflict, "segment {} of spans is no longer visible", input.file);
+    }
+  }
+  return {};
 }
 
 Result<bool> SpanCatalogue::shows(std::string_view file) {

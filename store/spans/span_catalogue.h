@@ -30,6 +30,7 @@ struct SpanBlockState {
 };
 
 struct SpanSegmentEntry {
+  int64_t id = 0;    // given by the catalogue
   std::string file;  // in the block's segments/
   uint64_t spans = 0;
   uint64_t bytes = 0;
@@ -59,19 +60,22 @@ class SpanCatalogue {
   Result<SpanBlockState> state();
   Status write_state(const SpanBlockState& state);
 
-  // Adds the entries that the catalogue has beyond those that are there. kCorrupt where they do not follow each other.
-  Status read_on(SpanDictionaries& dictionaries);
+  // Adds the entries that the catalogue has beyond those that are there. kCorrupt where they do not follow each other. Without attributes,
+  // their keys and values, which are most entries of many blocks, there is set 0 alone.
+  Status read_on(SpanDictionaries& dictionaries, bool with_attributes = true);
   // Those beyond `before`.
   Status write_entries(const SpanDictionaries& dictionaries, const SpanDictionaries::Sizes& before);
 
   Status add_recent(std::span<const SpanRecord> spans, int64_t written_ns);
-  // Methods and processes are below those `sizes`.
-  Result<RecentRecords> recent(const SpanDictionaries::Sizes& sizes);
+  // Methods, processes and sets of attributes are below those `sizes`. Without attributes all have set 0.
+  Result<RecentRecords> recent(const SpanDictionaries::Sizes& sizes, bool with_attributes = true);
   Result<RecentSpans> count_recent();
   Status clear_recent();
 
   Result<std::vector<SpanSegmentEntry>> segments();
   Status add_segment(const SpanSegmentEntry& segment);
+  // In the place of these, which have the same spans. kConflict where one of them is not shown any more.
+  Status replace_segments(std::span<const SpanSegmentEntry> inputs, const SpanSegmentEntry& output);
   Result<bool> shows(std::string_view file);
 
   // Of the catalogue and the segments that it shows.

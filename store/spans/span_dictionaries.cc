@@ -6,6 +6,7 @@ SpanDictionaries::SpanDictionaries() : methods_(1), processes_(1) {
   for (auto& texts : texts_) {
     texts.emplace_back();
   }
+  attribute_sets_.push_back(&attribute_ids_.emplace(AttributeSet(), 0).first->first);
 }
 
 SpanDictionaries::Sizes SpanDictionaries::sizes() const {
@@ -15,6 +16,7 @@ SpanDictionaries::Sizes SpanDictionaries::sizes() const {
   }
   sizes.methods = static_cast<uint32_t>(methods_.size());
   sizes.processes = static_cast<uint32_t>(processes_.size());
+  sizes.attribute_sets = static_cast<uint32_t>(attribute_sets_.size());
   return sizes;
 }
 
@@ -50,6 +52,24 @@ bool SpanDictionaries::add_process(const SpanProcess& process) {
   }
   processes_.push_back(process);
   return true;
+}
+
+bool SpanDictionaries::add_attributes(std::span<const SpanAttribute> attributes) {
+  const Sizes known = sizes();
+  uint32_t last_key = 0;
+  for (const SpanAttribute& attribute : attributes) {
+    if (attribute.key <= last_key || attribute.key >= known.texts[index(SpanText::kAttributeKey)] ||
+        attribute.value == 0 || attribute.value >= known.texts[index(SpanText::kAttributeValue)]) {
+      return false;
+    }
+    last_key = attribute.key;
+  }
+  const auto [added, is_new] =
+      attribute_ids_.emplace(AttributeSet(attributes.begin(), attributes.end()), known.attribute_sets);
+  if (is_new) {
+    attribute_sets_.push_back(&added->first);
+  }
+  return is_new && attributes.size() <= kMaxStoredAttributes;
 }
 
 // One more than the limit says.
@@ -96,6 +116,18 @@ uint32_t SpanDictionaries::process_id(const SpanProcess& process, const SpanName
   }
   add_process(wanted);
   return process_ids_.at(wanted);
+}
+
+uint32_t SpanDictionaries::attributes_id(std::span<const SpanAttribute> attributes,
+                                         const SpanNameLimits& limits, bool& is_other) {
+  AttributeSet wanted(attributes.begin(), attributes.end());
+  if (!attribute_ids_.contains(wanted) && attribute_sets_.size() > limits.attribute_sets) {
+    is_other = true;
+    // A single set: those of some keys each would be as many as there are sets of keys.
+    wanted = {{other_text(SpanText::kAttributeKey), other_text(SpanText::kAttributeValue)}};
+  }
+  add_attributes(wanted);
+  return attribute_ids_.at(wanted);
 }
 
 }  // namespace plimsoll::store

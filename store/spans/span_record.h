@@ -16,6 +16,7 @@ struct SpanRecord {
   int64_t end_ns = 0;         // likewise; may be before the start
   uint32_t method = 0;        // service, operation, kind
   uint32_t process = 0;       // replica, machine, version, weight
+  uint32_t attributes = 0;    // a set; 0: none
   traces::SpanStatus status = traces::SpanStatus::kUnset;
   bool is_shared = false;
 

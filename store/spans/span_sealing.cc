@@ -2,23 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/durable_file.h"
-#include "base/hex.h"
-#include "base/random.h"
 #include "store/spans/local_span_sink.h"
 #include "store/spans/span_change.h"
 
 namespace plimsoll::store {
-namespace {
-
-constexpr size_t kRandomBytesOfName = 8;
-
-}  // namespace
-
 bool LocalSpanSink::is_old() const {
   const SpanBlockState& state = block_->loaded->state;
   const int64_t age_ns = now_ns_() - state.first_written_ns;
@@ -47,7 +40,7 @@ Status LocalSpanSink::write_segment(const std::vector<SpanRecord>& records, Chan
   }
   SpanBlockState covered;
   widen(covered, distinct);
-  SpanSegmentEntry segment{.file = to_hex(random_bytes(kRandomBytesOfName)) + ".spans",
+  SpanSegmentEntry segment{.file = new_span_file_name(),
                            .spans = distinct.size(),
                            .from_ns = covered.from_ns,
                            .to_ns = covered.to_ns};
@@ -94,6 +87,28 @@ Status LocalSpanSink::seal_if_full() {
     return propagate(bytes);
   }
   return *bytes >= limits_.max_bytes ? flush(/*is_last=*/true) : Status();
+}
+
+// Of the newest block by its own connection; no other thread writes to the others.
+Status LocalSpanSink::replace_segments(const SpanReplacement& replacement) {
+  const std::lock_guard lock(mutex_);
+  const std::string path = replacement.path_of(replacement.output);
+  if (block_ != nullptr && block_->folder.number == replacement.block.number) {
+    Change change(*this);
+    change.set_file(path);
+    Status written = change.begin();
+    written = written ? block_->catalogue.replace_segments(replacement.inputs, replacement.output) : written;
+    return written ? change.commit() : written;
+  }
+  auto catalogue = open_catalogue_of(replacement.block);
+  auto transaction = catalogue ? sqlite::Transaction::begin(catalogue->database()) : propagate(catalogue);
+  const Status written = transaction ? catalogue->replace_segments(replacement.inputs, replacement.output)
+                                     : propagate(transaction);
+  if (!written) {
+    ::unlink(path.c_str());
+    return written;
+  }
+  return transaction->commit();
 }
 
 Status LocalSpanSink::settle() {

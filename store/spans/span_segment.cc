@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/byte_reader.h"
+#include "base/hex.h"
+#include "base/random.h"
 #include "store/segments/packed_column.h"
 
 namespace plimsoll::store {
@@ -108,7 +110,7 @@ class SpanChunkEncoder {
     ids_.add({high_bits(span.id), low_bits(span.id)});
     const uint64_t flags = static_cast<uint64_t>(span.status) | (span.is_shared ? kSharedBit : 0);
     fields_.add({static_cast<uint64_t>(span.start_ns - first_ns), zigzag(span.end_ns - span.start_ns),
-                 parent_of(span), span.method, span.process, flags});
+                 parent_of(span), span.method, span.process, flags, span.attributes});
     const std::array<uint32_t, SpanSegment::kSchema.columns> values{
         static_cast<uint32_t>(high_bits(span.trace.high)),
         static_cast<uint32_t>(high_bits(span.trace.low)),
@@ -141,9 +143,14 @@ class SpanChunkEncoder {
   PackedColumns<6> traces_;
   PackedColumns<2> ids_;
   PackedColumns<2> outside_;
-  PackedColumns<6> fields_;
+  PackedColumns<7> fields_;
   std::vector<std::pair<traces::SpanId, size_t>> places_;  // of the trace at hand
 };
+
+// In a file.
+auto place_of(const SpanRecord& span) {
+  return std::tuple(span.trace, span.start_ns, span.id, span.is_shared, span.method);
+}
 
 // Columns of a part, one after the other.
 template <size_t columns>
@@ -168,8 +175,13 @@ uint64_t joined(uint64_t high, uint64_t low) {
 // A chunk as it is unpacked: what its numbers say is checked as they are used.
 class SpanChunkDecoder {
  public:
-  SpanChunkDecoder(const SegmentChunk& chunk, const SpanDictionaries::Sizes& sizes)
-      : chunk_(chunk), sizes_(sizes) {}
+  // Whether the file has attributes, and whether they are wanted.
+  SpanChunkDecoder(const SegmentChunk& chunk, const SpanDictionaries::Sizes& sizes, bool has_attributes,
+                   bool wants_attributes)
+      : chunk_(chunk),
+        sizes_(sizes),
+        has_attributes_(has_attributes),
+        wants_attributes_(has_attributes && wants_attributes) {}
 
   Status unpack(const std::array<Bytes, SpanSegment::kSchema.parts>& parts) {
     ByteReader traces(parts[kTraces]);
@@ -179,6 +191,12 @@ class SpanChunkDecoder {
     read = read ? read_columns_of(ids, chunk_.rows, ids_) : read;
     read = read ? read_columns_of(ids, chunk_.counts[kOutsideCount], outside_) : read;
     read = read ? read_columns_of(fields, chunk_.rows, fields_) : read;
+    if (read && wants_attributes_) {
+      read = read_columns_of(fields, chunk_.rows, attributes_);
+    } else if (read && has_attributes_) {
+      const auto passed_over = PackedColumn::read(fields, chunk_.rows);
+      read = passed_over ? Status() : propagate(passed_over);
+    }
     const bool has_more = traces.remaining() + ids.remaining() + fields.remaining() != 0;
     return read && has_more ? Status(fail(ErrorCode::kCorrupt, "it has bytes behind its columns")) : read;
   }
@@ -205,12 +223,13 @@ class SpanChunkDecoder {
     span.trace = {joined(traces_[0][trace], traces_[1][trace]), joined(traces_[2][trace], traces_[3][trace])};
     span.id = joined(ids_[0][next_], ids_[1][next_]);
     const uint64_t flags = fields_[5][next_];
+    const uint64_t attributes = wants_attributes_ ? attributes_[0][next_] : 0;
     const auto first_ns = static_cast<int64_t>(traces_[5][trace]);
     const bool overflows =
         __builtin_add_overflow(first_ns, static_cast<int64_t>(fields_[0][next_]), &span.start_ns) ||
         __builtin_add_overflow(span.start_ns, from_zigzag(fields_[1][next_]), &span.end_ns);
     const bool fits = !overflows && is_possible(span) && fields_[3][next_] < sizes_.methods &&
-                      fields_[4][next_] < sizes_.processes &&
+                      fields_[4][next_] < sizes_.processes && attributes < sizes_.attribute_sets &&
                       (flags & kStatusBits) <= static_cast<uint64_t>(traces::SpanStatus::kError) &&
                       flags <= (kStatusBits | kSharedBit);
     if (!fits || !set_parent(begin, count, span)) {
@@ -218,6 +237,7 @@ class SpanChunkDecoder {
     }
     span.method = static_cast<uint32_t>(fields_[3][next_]);
     span.process = static_cast<uint32_t>(fields_[4][next_]);
+    span.attributes = static_cast<uint32_t>(attributes);
     span.status = static_cast<traces::SpanStatus>(flags & kStatusBits);
     span.is_shared = (flags & kSharedBit) != 0;
     spans.push_back(span);
@@ -244,10 +264,13 @@ class SpanChunkDecoder {
 
   const SegmentChunk& chunk_;
   const SpanDictionaries::Sizes& sizes_;
+  const bool has_attributes_;
+  const bool wants_attributes_;
   SpanColumns<6> traces_;
   SpanColumns<2> ids_;
   SpanColumns<2> outside_;
   SpanColumns<6> fields_;
+  SpanColumns<1> attributes_;
   size_t next_ = 0;          // span
   size_t next_outside_ = 0;  // parent
 };
@@ -255,9 +278,7 @@ class SpanChunkDecoder {
 }  // namespace
 
 std::string encode_span_segment(std::vector<SpanRecord> spans) {
-  std::ranges::sort(spans, {}, [](const SpanRecord& span) {
-    return std::tuple(span.trace, span.start_ns, span.id, span.is_shared, span.method);
-  });
+  std::ranges::sort(spans, {}, place_of);
   SegmentFileWriter writer(SpanSegment::kSchema);
   for (size_t begin = 0; begin < spans.size(); begin += kSpansOfChunk) {
     const size_t count = std::min(kSpansOfChunk, spans.size() - begin);
@@ -266,12 +287,46 @@ std::string encode_span_segment(std::vector<SpanRecord> spans) {
   return writer.finish();
 }
 
+std::string new_span_file_name() {
+  constexpr size_t kRandomBytes = 8;
+  return to_hex(random_bytes(kRandomBytes)) + ".spans";
+}
+
+void SpanSegmentWriter::add_trace(std::vector<SpanRecord>& spans) {
+  std::ranges::sort(spans, {}, place_of);
+  chunk_.insert(chunk_.end(), spans.begin(), spans.end());
+  spans_ += spans.size();
+  while (chunk_.size() >= kSpansOfChunk) {
+    add_chunk(kSpansOfChunk);
+  }
+}
+
+void SpanSegmentWriter::add_chunk(size_t spans) {
+  SpanChunkEncoder(std::span(chunk_).first(spans)).add_to(file_);
+  chunk_.erase(chunk_.begin(), chunk_.begin() + static_cast<ptrdiff_t>(spans));
+}
+
+std::string SpanSegmentWriter::finish() {
+  if (!chunk_.empty()) {
+    add_chunk(chunk_.size());
+  }
+  return file_.finish();
+}
+
 Result<SpanSegment> SpanSegment::open(const std::string& path) {
+  SpanSegment segment;
   auto file = SegmentFile::open(path, kSchema);
+  if (!file && file.error().code == ErrorCode::kUnsupported) {
+    auto older = SegmentFile::open(path, kSchemaWithoutAttributes);
+    // A file of that schema which fails does so for what is said now: damage, or no descriptors and no memory.
+    if (older || older.error().code != ErrorCode::kUnsupported) {
+      file = std::move(older);
+      segment.has_attributes_ = false;
+    }
+  }
   if (!file) {
     return propagate(file);
   }
-  SpanSegment segment;
   segment.file_ = std::move(*file);
   for (const SegmentChunk& chunk : segment.file_.chunks()) {
     if (chunk.rows > kSpansOfChunk || chunk.counts[kTraceCount] > chunk.rows ||
@@ -292,8 +347,8 @@ bool SpanSegment::may_hold(size_t chunk, const TimeSpan& times,
                      zones[kTraceLow].contains(static_cast<uint32_t>(high_bits(trace->low)))));
 }
 
-Status SpanSegment::read(size_t chunk, const SpanDictionaries::Sizes& sizes,
-                         std::vector<SpanRecord>& spans) const {
+Status SpanSegment::read(size_t chunk, const SpanDictionaries::Sizes& sizes, std::vector<SpanRecord>& spans,
+                         bool with_attributes) const {
   std::array<Bytes, kSchema.parts> parts;
   for (size_t part = 0; part < parts.size(); ++part) {
     const auto bytes = file_.part(chunk, part);
@@ -302,7 +357,7 @@ Status SpanSegment::read(size_t chunk, const SpanDictionaries::Sizes& sizes,
     }
     parts[part] = *bytes;
   }
-  SpanChunkDecoder decoder(file_.chunks()[chunk], sizes);
+  SpanChunkDecoder decoder(file_.chunks()[chunk], sizes, has_attributes_, with_attributes);
   if (const Status unpacked = decoder.unpack(parts); !unpacked) {
     return file_.damaged(chunk, unpacked.error().message);
   }

@@ -25,13 +25,41 @@ inline int64_t last_ns_of(const SpanRecord& span) {
   return span.start_ns < span.end_ns ? span.end_ns : span.start_ns;
 }
 
+inline constexpr SegmentSchema kSpanSegmentSchema{
+    .id = 4, .columns = 6, .parts = 3, .counts = 2, .part_names = {"traces", "IDs", "fields"}};
+
 // The bytes of a file of these spans, in any order; no times are negative. About 200 ns a span, and as much memory again.
 std::string encode_span_segment(std::vector<SpanRecord> spans);
+
+// Of a new file: random, so that none is used twice.
+std::string new_span_file_name();
+
+// Makes such a file of spans that come trace by trace, without having all of them in memory: those of the chunk at hand, and the bytes of the
+// file.
+class SpanSegmentWriter {
+ public:
+  SpanSegmentWriter() : file_(kSpanSegmentSchema) {}
+
+  // Of one trace, behind those of smaller trace IDs, in any order; sorts them.
+  void add_trace(std::vector<SpanRecord>& spans);
+  uint64_t spans() const { return spans_; }
+  // The file; then the writer must not be used again.
+  std::string finish();
+
+ private:
+  void add_chunk(size_t spans);
+
+  SegmentFileWriter file_;
+  std::vector<SpanRecord> chunk_;  // not in the file yet
+  uint64_t spans_ = 0;
+};
 
 // Such a file, mapped. A chunk is checked when it is first read: checksums, and that its numbers fit together. Any thread may read.
 class SpanSegment {
  public:
-  static constexpr SegmentSchema kSchema{
+  static constexpr SegmentSchema kSchema = kSpanSegmentSchema;
+  // Of files without attributes, which are read, too.
+  static constexpr SegmentSchema kSchemaWithoutAttributes{
       .id = 3, .columns = 6, .parts = 3, .counts = 2, .part_names = {"traces", "IDs", "fields"}};
 
   static Result<SpanSegment> open(const std::string& path);
@@ -45,12 +73,14 @@ class SpanSegment {
   // Whether any span of a chunk may touch these times, and be of that trace.
   bool may_hold(size_t chunk, const TimeSpan& times, const std::optional<traces::TraceId>& trace) const;
 
-  // All of a chunk, behind what is there. Methods and processes are below those `sizes`, and each span is_possible(). kCorrupt where it is
-  // damaged; then nothing is added. About 20 ns a span.
-  Status read(size_t chunk, const SpanDictionaries::Sizes& sizes, std::vector<SpanRecord>& spans) const;
+  // All of a chunk, behind what is there. Methods, processes and sets of attributes are below those `sizes`, and each span is_possible(). kCorrupt where it is
+  // damaged; then nothing is added. About 20 ns a span. Without attributes all have set 0.
+  Status read(size_t chunk, const SpanDictionaries::Sizes& sizes, std::vector<SpanRecord>& spans,
+              bool with_attributes = true) const;
 
  private:
   SegmentFile file_;
+  bool has_attributes_ = true;
 };
 
 }  // namespace plimsoll::store

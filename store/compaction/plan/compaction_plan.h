@@ -1,4 +1,4 @@
-// Which segments to merge next. Pure: no file is touched.
+// Which segments to merge next, of rows or of spans (which count as rows here). Pure: no file is touched.
 //
 // Segments are ranked by size: those of fewer than 8 rows, fewer than 64, and so on. Where `min_inputs` of a rank have
 // gathered, the neighbours in time among them become one, which ranks higher. So a row is rewritten once a rank, at most

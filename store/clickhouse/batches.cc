@@ -1,0 +1,147 @@
+#include "store/clickhouse/batches.h"
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+#include <unordered_map>
+
+#include "store/clickhouse/schema.h"
+
+namespace plimsoll::store::clickhouse {
+namespace {
+
+// In the order of the columns.
+constexpr std::array kSizes{
+    &DictionarySizes::machines,  &DictionarySizes::events,    &DictionarySizes::origins,
+    &DictionarySizes::workloads, &DictionarySizes::threads,   &DictionarySizes::label_sets,
+    &DictionarySizes::binaries,  &DictionarySizes::locations, &DictionarySizes::stacks};
+
+BatchMark read_mark(ByteReader& reader) {
+  BatchMark mark;
+  mark.epoch = reader.read<uint32_t>();
+  mark.batch = reader.read<uint64_t>();
+  mark.place = reader.read<uint64_t>();
+  mark.follows = reader.read<uint64_t>();
+  mark.after_sequence = reader.read<int64_t>();
+  mark.last_sequence = reader.read<int64_t>();
+  mark.written_ns = reader.read<int64_t>();
+  for (const auto size : kSizes) {
+    mark.entries.*size = reader.read<uint64_t>();
+  }
+  return mark;
+}
+
+// IDs have 32 bits, and 0 is in each dictionary. Tables are allocated for as many.
+bool has_possible_sizes(const BatchMark& mark) {
+  return std::ranges::all_of(kSizes, [&](const auto size) {
+    const size_t entries = mark.entries.*size;
+    return entries >= 1 && entries <= UINT32_MAX;
+  });
+}
+
+}  // namespace
+
+void EpochBatches::add(uint64_t batch) {
+  if (!ranges.empty() && ranges.back().second + 1 == batch) {
+    ranges.back().second = batch;
+  } else {
+    ranges.emplace_back(batch, batch);
+  }
+}
+
+std::string EpochBatches::condition() const {
+  std::string batches;
+  for (const auto& [from, to] : ranges) {
+    batches += fmt::format("{}batch BETWEEN {} AND {}", batches.empty() ? "" : " OR ", from, to);
+  }
+  return fmt::format("epoch = {} AND ({})", epoch, batches.empty() ? "0" : batches);
+}
+
+Result<std::map<uint32_t, EpochBatches>> committed_among(const std::vector<BatchMark>& marks) {
+  std::unordered_map<uint64_t, const BatchMark*> by_batch;
+  const BatchMark* mark = nullptr;
+  for (const BatchMark& one : marks) {
+    by_batch.emplace(one.batch, &one);
+    mark = mark == nullptr || one.batch > mark->batch ? &one : mark;
+  }
+  std::vector<const BatchMark*> committed;  // the newest first
+  while (mark != nullptr) {
+    if (!has_possible_sizes(*mark)) {
+      return fail(ErrorCode::kCorrupt, "the table batches has impossible numbers of entries in batch {}",
+                  mark->batch);
+    }
+    committed.push_back(mark);
+    const auto before = by_batch.find(mark->follows);
+    const bool is_there = before != by_batch.end();
+    // Numbers ascend, so that this ends whatever is in the table.
+    if (is_there ? before->second->batch >= mark->batch : mark->place != 0) {
+      return fail(ErrorCode::kCorrupt, "the table batches lacks batch {}, which batch {} of epoch {} follows",
+                  mark->follows, mark->batch, mark->epoch);
+    }
+    mark = is_there ? before->second : nullptr;
+  }
+  std::map<uint32_t, EpochBatches> epochs;
+  for (const BatchMark* one : committed | std::views::reverse) {
+    const auto [place, is_first] = epochs.try_emplace(one->epoch);
+    EpochBatches& epoch = place->second;
+    if (is_first) {
+      epoch.epoch = one->epoch;
+      epoch.first_written_ns = one->written_ns;
+    }
+    epoch.newest = *one;
+    epoch.add(one->batch);
+  }
+  return epochs;
+}
+
+Result<std::vector<BatchMark>> read_marks(Connection& connection) {
+  const auto answer = connection.query(
+      fmt::format("SELECT {} FROM batches FORMAT RowBinary", table_called("batches").columns()));
+  if (!answer) {
+    return propagate(answer);
+  }
+  std::vector<BatchMark> marks;
+  const Status read = for_each_row(*answer, "the table batches", [&](ByteReader& reader) -> Status {
+    marks.push_back(read_mark(reader));
+    return {};
+  });
+  return read ? Result<std::vector<BatchMark>>(std::move(marks)) : propagate(read);
+}
+
+void write_mark(const BatchMark& mark, RowBinaryWriter& writer) {
+  writer.number(mark.epoch)
+      .number(mark.batch)
+      .number(mark.place)
+      .number(mark.follows)
+      .number(mark.after_sequence)
+      .number(mark.last_sequence)
+      .number(mark.written_ns);
+  for (const auto size : kSizes) {
+    writer.number(uint64_t{mark.entries.*size});
+  }
+}
+
+Result<uint32_t> newest_session(Connection& connection) {
+  const auto answer = connection.query("SELECT max(session) FROM sessions FORMAT RowBinary");
+  if (!answer) {
+    return propagate(answer);
+  }
+  ByteReader reader(as_bytes(*answer));
+  const auto session = reader.read<uint32_t>();
+  return reader.ok() ? Result<uint32_t>(session)
+                     : fail(ErrorCode::kCorrupt, "reading the table sessions: the answer is empty");
+}
+
+// Nothing is written under the number before it is known to be stored. So one of which the answer was lost is no other's either.
+Result<uint32_t> begin_session(Connection& connection) {
+  const auto newest = newest_session(connection);
+  if (!newest) {
+    return propagate(newest);
+  }
+  const uint32_t session = *newest + 1;
+  const Status written = connection.insert("sessions", table_called("sessions").columns(),
+                                           RowBinaryWriter().number(session).bytes());
+  return written ? Result<uint32_t>(session) : propagate(written, "beginning a session");
+}
+
+}  // namespace plimsoll::store::clickhouse

@@ -1,0 +1,216 @@
+#include "store/clickhouse/clickhouse_rows.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "store/aggregation/cell_sums.h"
+#include "store/clickhouse/row_binary.h"
+#include "store/clickhouse/row_statement.h"
+
+namespace plimsoll::store::clickhouse {
+namespace {
+
+// Of 32 bytes in the answer, and as many here.
+constexpr uint64_t kRowsPerPage = 1'000'000;
+
+// Adds the rows of an answer to the cells that they fall into.
+class AnswerFolder {
+ public:
+  AnswerFolder(const AggregateRequest& request, const std::vector<Column>& columns, const CellSpace& space,
+               CellSums& sums, const ByColumn<uint32_t>& last_ids)
+      : request_(request),
+        columns_(columns),
+        space_(space),
+        sums_(sums),
+        last_ids_(last_ids),
+        values_(space.measures()) {}
+
+  Status add(ByteReader& reader) {
+    const auto event_group = reader.read<uint32_t>();
+    const auto origin_group = reader.read<uint32_t>();
+    const auto machine_group = reader.read<uint32_t>();
+    CellKey ids;
+    bool is_possible = machine_group < space_.machine_groups();
+    for (const Column column : columns_) {
+      ids[column] = reader.read<uint32_t>();
+      is_possible = is_possible && ids[column] <= last_ids_[column];
+    }
+    const bool has_factor = reader.read<uint8_t>() != 0;
+    for (double& value : values_) {
+      value = reader.read<double>();
+    }
+    if (!reader.ok() || !is_possible) {
+      return fail(ErrorCode::kCorrupt, "the server's answer has IDs {} and machine group {}",
+                  fmt::join(ids.of, ", "), machine_group);
+    }
+    uint64_t first =
+        event_group * space_.stride(Column::kEvent) + origin_group * space_.stride(Column::kOrigin);
+    for (const Column column : {Column::kWorkload, Column::kThread, Column::kLabels}) {
+      first += request_.group[column].of(ids[column]) * space_.stride(column);
+    }
+    return add_stack(ids[Column::kStack], first, machine_group, has_factor);
+  }
+
+ private:
+  Status add_stack(uint32_t stack, uint64_t first, uint32_t machine_group, bool has_factor) {
+    const IdGrouping& grouping = request_.group[Column::kStack];
+    if (grouping.lists() == nullptr) {
+      return add_to(first + grouping.of(stack), machine_group, has_factor);
+    }
+    Status added;
+    for (const uint32_t group : grouping.lists()->of(stack)) {
+      added = added ? add_to(first + group, machine_group, has_factor) : added;
+    }
+    return added;
+  }
+
+  Status add_to(uint64_t possible, uint32_t machine_group, bool has_factor) {
+    const uint64_t cell = space_.wanted(possible);
+    if (cell == CellSpace::kUnwanted) {
+      return {};
+    }
+    // Nothing is written where the server's numbers of groups point.
+    if (cell >= space_.cells()) {
+      return fail(ErrorCode::kCorrupt, "the server's answer has groups that the question does not have");
+    }
+    if (!has_factor) {
+      return fail(ErrorCode::kCorrupt,
+                  "a row names an event of an origin, which the dictionaries do not hold");
+    }
+    const size_t place = sums_.place(cell);
+    if (place == CellSums::kNone) {
+      return too_many_sums(request_.max_sums);
+    }
+    for (size_t measure = 0; measure < values_.size(); ++measure) {
+      sums_.sums()[place + measure * space_.machine_groups() + machine_group] += values_[measure];
+    }
+    return {};
+  }
+
+  const AggregateRequest& request_;
+  const std::vector<Column>& columns_;
+  const CellSpace& space_;
+  CellSums& sums_;
+  const ByColumn<uint32_t> last_ids_;
+  std::vector<double> values_;  // of the row at hand, by measure
+};
+
+// Pages of whole origins.
+class ClickHouseCursor : public RowCursor {
+ public:
+  ClickHouseCursor(std::shared_ptr<ConnectionPool> connections, EpochBatches epoch, RowFilter filter)
+      : connections_(std::move(connections)), epoch_(std::move(epoch)), filter_(std::move(filter)) {}
+
+  Result<std::span<const Row>> next() override {
+    if (!are_pages_known_) {
+      if (const Status found = find_pages(); !found) {
+        return propagate(found);
+      }
+      are_pages_known_ = true;
+    }
+    rows_.clear();
+    Status read = check();
+    if (read && next_page_ < pages_.size()) {
+      read = read_page(pages_[next_page_]);
+      next_page_ += read ? 1 : 0;
+    }
+    return read ? Result<std::span<const Row>>(rows_) : propagate(read);
+  }
+
+ private:
+  // Origins from `from` up to `to`.
+  struct Page {
+    uint32_t from;
+    uint32_t to;
+    uint64_t rows;
+  };
+
+  Statement selecting(std::string_view columns) const {
+    Statement statement{fmt::format("SELECT {} FROM rows WHERE {}", columns, epoch_.condition()), {}};
+    add_conditions(filter_, epoch_, statement);
+    return statement;
+  }
+
+  Status find_pages() {
+    Statement asked = selecting("origin, count()");
+    asked.sql += " GROUP BY origin ORDER BY origin FORMAT RowBinary";
+    const auto answer = connections_->query(asked.sql, asked.tables);
+    if (!answer) {
+      return propagate(answer);
+    }
+    pages_.clear();
+    return for_each_row(*answer, "the rows of origins", [&](ByteReader& reader) -> Status {
+      const auto origin = reader.read<uint32_t>();
+      const auto count = reader.read<uint64_t>();
+      if (pages_.empty() || pages_.back().rows >= kRowsPerPage) {
+        pages_.push_back({origin, origin, 0});
+      }
+      pages_.back().to = origin;
+      pages_.back().rows += count;
+      return {};
+    });
+  }
+
+  Status read_page(Page page) {
+    Statement asked = selecting("event, origin, workload, thread, labels, stack, hits");
+    asked.sql += fmt::format(" AND origin BETWEEN {} AND {} FORMAT RowBinary", page.from, page.to);
+    const auto answer = connections_->query(asked.sql, asked.tables);
+    if (!answer) {
+      return propagate(answer);
+    }
+    const Status read = for_each_row(*answer, "rows", [&](ByteReader& reader) -> Status {
+      Row& row = rows_.emplace_back();
+      for (const Column column : kColumns) {
+        row[column] = reader.read<uint32_t>();
+      }
+      row.hits = reader.read<uint64_t>();
+      return {};
+    });
+    // Batches that are committed do not change: their epoch was dropped, or the answer comes from a replica that lags behind. Fewer rows would
+    // look like the end.
+    return read && rows_.size() != page.rows
+               ? fail(ErrorCode::kUnavailable,
+                      "epoch {} in ClickHouse has {} rows of origins {} to {}, and had {}", epoch_.epoch,
+                      rows_.size(), page.from, page.to, page.rows)
+               : read;
+  }
+
+  const std::shared_ptr<ConnectionPool> connections_;
+  const EpochBatches epoch_;
+  const RowFilter filter_;
+  bool are_pages_known_ = false;
+  std::vector<Page> pages_;
+  size_t next_page_ = 0;
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+Result<Cells> ClickHouseRows::aggregate(const AggregateRequest& request) const {
+  const ByColumn<uint32_t> last_ids = last_ids_of(epoch_.newest.entries);
+  const auto space = CellSpace::of(request, last_ids);
+  if (!space) {
+    return propagate(space);
+  }
+  const SumsStatement asked = sums_statement(request, epoch_);
+  const auto answer = connections_->query(asked.statement.sql, asked.statement.tables);
+  if (!answer) {
+    return propagate(answer);
+  }
+  const size_t row_bytes =
+      (3 + asked.columns.size()) * sizeof(uint32_t) + sizeof(uint8_t) + space->measures() * sizeof(double);
+  CellSums sums(*space, request.max_sums, answer->size() / row_bytes);
+  AnswerFolder folder(request, asked.columns, *space, sums, last_ids);
+  const Status added =
+      for_each_row(*answer, "sums of rows", [&](ByteReader& reader) { return folder.add(reader); });
+  return added ? sums.cells() : propagate(added);
+}
+
+std::unique_ptr<RowCursor> ClickHouseRows::scan(RowFilter filter) const {
+  return std::make_unique<ClickHouseCursor>(connections_, epoch_, std::move(filter));
+}
+
+}  // namespace plimsoll::store::clickhouse

@@ -1,0 +1,213 @@
+#include "store/clickhouse/clickhouse_sink.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "store/clickhouse/entry_rows.h"
+#include "store/clickhouse/row_binary.h"
+#include "store/clickhouse/schema.h"
+
+namespace plimsoll::store::clickhouse {
+namespace {
+
+// Each insert is a part that the server must merge: as many rows at once as memory allows, here 44 MB.
+constexpr size_t kRowsPerInsert = 1'000'000;
+
+uint64_t entries_of(const DictionarySizes& sizes) {
+  return sizes.machines + sizes.workloads + sizes.threads + sizes.label_sets + sizes.binaries +
+         sizes.locations + sizes.stacks;
+}
+
+Status expect_own_origins(const Batch& batch) {
+  const NewEntries& entries = batch.entries;
+  if (batch.profiles.size() != entries.origins.size()) {
+    return fail(ErrorCode::kInvalid, "{} new origins, and records of {} profiles", entries.origins.size(),
+                batch.profiles.size());
+  }
+  for (const Row& row : batch.rows) {
+    const size_t origin = row[Column::kOrigin];
+    if (origin < entries.before.origins || origin >= entries.before.origins + entries.origins.size()) {
+      return fail(ErrorCode::kInvalid, "a row of origin {}, which is not in the batch", origin);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ClickHouseSink>> ClickHouseSink::open(ConnectionOptions options,
+                                                             const EpochLimits& limits,
+                                                             std::function<int64_t()> now_ns) {
+  Connection connection(std::move(options));
+  const Status prepared = prepare_tables(connection);
+  const auto session = prepared ? begin_session(connection) : propagate(prepared);
+  if (!session) {
+    return propagate(session, "opening the store in ClickHouse");
+  }
+  std::unique_ptr<ClickHouseSink> sink(
+      new ClickHouseSink(std::move(connection), *session, limits, std::move(now_ns)));
+  const Status learnt = sink->learn_state();
+  return learnt ? Result<std::unique_ptr<ClickHouseSink>>(std::move(sink)) : propagate(learnt);
+}
+
+Status ClickHouseSink::learn_state() {
+  if (is_state_known_) {
+    return {};
+  }
+  const auto marks = read_marks(connection_);
+  const auto epochs = marks ? committed_among(*marks) : propagate(marks);
+  if (!epochs) {
+    return propagate(epochs);
+  }
+  State state;
+  if (epochs->empty()) {
+    state.begins_epoch = true;
+  } else {
+    state.batches = epochs->rbegin()->second;
+    state.newest = state.batches.newest;
+    auto events = read_events(connection_, state.batches);
+    if (!events) {
+      return propagate(events);
+    }
+    state.events = std::move(*events);
+  }
+  committed_up_to_ = state.newest.last_sequence;
+  state_ = std::move(state);
+  is_state_known_ = true;
+  return {};
+}
+
+bool ClickHouseSink::is_full() const {
+  const DictionarySizes& entries = state_.newest.entries;
+  return entries.origins - 1 >= limits_.max_profiles || entries_of(entries) >= limits_.max_entries;
+}
+
+bool ClickHouseSink::is_old() const {
+  return now_ns_() - state_.batches.first_written_ns >= limits_.max_age_ns;
+}
+
+DictionarySizes ClickHouseSink::sizes() const {
+  return state_.begins_epoch ? DictionarySizes{.events = 1 + state_.events.size()} : state_.newest.entries;
+}
+
+Result<Sink::Place> ClickHouseSink::begin(bool is_profile_waiting) {
+  if (const Status learnt = learn_state(); !learnt) {
+    return propagate(learnt);
+  }
+  if (!state_.begins_epoch && (is_full() || (is_profile_waiting && is_old()))) {
+    state_.begins_epoch = true;
+    log_info("epoch {} of the store in ClickHouse is complete; profiles go to epoch {} now",
+             state_.newest.epoch, epoch());
+  }
+  const uint64_t profiles = sizes().origins - 1;
+  const uint64_t room = limits_.max_profiles - std::min(limits_.max_profiles, profiles);
+  return Place{.epoch = epoch(),
+               .after = committed_up_to_,
+               .entries = sizes(),
+               .max_profiles = std::max<uint64_t>(room, 1)};
+}
+
+Result<Dictionaries> ClickHouseSink::dictionaries() {
+  if (const Status learnt = learn_state(); !learnt) {
+    return propagate(learnt);
+  }
+  if (!state_.begins_epoch) {
+    return read_dictionaries(connection_, state_.batches);
+  }
+  Dictionaries entries;
+  entries.events.append(state_.events);
+  return entries;
+}
+
+Status ClickHouseSink::expect_place(const Batch& batch) const {
+  const bool is_next =
+      batch.epoch == epoch() && batch.after == committed_up_to_ && batch.entries.before == sizes();
+  return is_next
+             ? Status()
+             : fail(ErrorCode::kConflict,
+                    "a batch of the profiles after {} for epoch {} does not follow profile {} in epoch {}",
+                    batch.after, batch.epoch, committed_up_to_.load(), epoch());
+}
+
+Status ClickHouseSink::commit(Batch batch) {
+  Status ready = batch.last <= committed_up_to_ ? Status() : learn_state();
+  if (!ready || batch.last <= committed_up_to_) {
+    return ready;
+  }
+  ready = expect_place(batch);
+  ready = ready ? expect_own_origins(batch) : ready;
+  if (!ready) {
+    return ready;
+  }
+  State next = after(batch);
+  const std::span<const EventEntry> carried =
+      state_.begins_epoch ? std::span<const EventEntry>(state_.events) : std::span<const EventEntry>();
+  is_state_known_ = false;
+  const Status written = write(batch, carried, next.newest);
+  if (!written) {
+    return propagate(written, "committing the profiles up to {}", batch.last);
+  }
+  committed_up_to_ = batch.last;
+  state_ = std::move(next);
+  is_state_known_ = true;
+  return {};
+}
+
+// Each call has an attempt of its own.
+ClickHouseSink::State ClickHouseSink::after(const Batch& batch) {
+  State next = state_;
+  next.begins_epoch = false;
+  next.newest = {.epoch = epoch(),
+                 .batch = uint64_t{session_} << 32U | ++attempts_,
+                 .place = state_.begins_epoch ? 0 : state_.newest.place + 1,
+                 .follows = state_.newest.batch,
+                 .after_sequence = batch.after,
+                 .last_sequence = batch.last,
+                 .written_ns = now_ns_(),
+                 .entries = batch.entries.after()};
+  if (state_.begins_epoch) {
+    next.batches = {.epoch = epoch(), .first_written_ns = next.newest.written_ns};
+  }
+  next.batches.newest = next.newest;
+  next.batches.add(next.newest.batch);
+  next.events.insert(next.events.end(), batch.entries.events.begin(), batch.entries.events.end());
+  return next;
+}
+
+Status ClickHouseSink::write(const Batch& batch, std::span<const EventEntry> carried, const BatchMark& mark) {
+  const BatchNumber number{mark.epoch, mark.batch};
+  Status written = for_each_table(batch, number, carried, [&](const TableRows& table) {
+    return connection_.insert(table.table, table_called(table.table).columns(), table.rows);
+  });
+  const std::string columns = table_called("rows").columns();
+  for (std::span<const Row> left = batch.rows; written && !left.empty();) {
+    const auto some = left.first(std::min(left.size(), kRowsPerInsert));
+    left = left.subspan(some.size());
+    written = connection_.insert("rows", columns, encode_rows(some, number));
+  }
+  written = written ? expect_newest_session() : written;
+  if (!written) {
+    return written;
+  }
+  RowBinaryWriter row;
+  write_mark(mark, row);
+  return connection_.insert("batches", table_called("batches").columns(), row.bytes());
+}
+
+// A writer that opened the store later has read what is committed, and goes on from there. This leaves a moment between the look and the mark, in
+// which a newer process is not noticed: it must not be started while this one runs.
+Status ClickHouseSink::expect_newest_session() {
+  const auto newest = newest_session(connection_);
+  if (!newest) {
+    return propagate(newest);
+  }
+  return *newest == session_
+             ? Status()
+             : with_hint(fail(ErrorCode::kConflict, "another server writes to the database {}",
+                              connection_.options().database),
+                         "run one server that writes, and restart it");
+}
+
+}  // namespace plimsoll::store::clickhouse

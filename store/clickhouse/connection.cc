@@ -1,0 +1,225 @@
+#include "store/clickhouse/connection.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/hex.h"
+#include "base/random.h"
+#include "base/stop_scope.h"
+#include "base/time.h"
+#include "store/clickhouse/server_error.h"
+
+namespace plimsoll::store::clickhouse {
+namespace {
+
+// A stop is seen within so long.
+constexpr int64_t kPauseStepNs = 50 * kNsPerMs;
+// A boundary that no body can hold but by a chance of 2^-128.
+constexpr size_t kBoundaryBytes = 16;
+constexpr size_t kMaxShownBytes = 80;
+// Of a request, for what is not the statement.
+constexpr int64_t kMaxAnswerMs = 5000;
+// What ClickHouse reads of a URL unless its configuration says otherwise, less what its own settings take.
+constexpr size_t kMaxUrlBytes = 15'000;
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// The begin of a statement, for messages.
+std::string shown(std::string_view sql) {
+  return sql.size() <= kMaxShownBytes ? std::string(sql)
+                                      : fmt::format("{}...", sql.substr(0, kMaxShownBytes));
+}
+
+http::ClientOptions client_options(const ConnectionOptions& options, bool reuses_connections) {
+  return {.base_url = options.base_url,
+          .connect_timeout_ms = options.connect_timeout_ms,
+          .timeout_ms = options.timeout_ms,
+          .max_response_bytes = options.max_response_bytes,
+          .reuses_connections = reuses_connections,
+          .ends_with_stop_scope = true,
+          .credentials = {.token = {}, .ca = options.ca}};
+}
+
+}  // namespace
+
+Result<ConnectionOptions> parse_address(std::string_view address) {
+  const auto refuse = [&](std::string_view why) {
+    return with_hint(fail(ErrorCode::kInvalid, "the store's address {}: {}", address, why),
+                     "write clickhouse://[USER@]HOST[:PORT]/DATABASE, or clickhouses:// for TLS");
+  };
+  // First, since other refusals repeat the address.
+  const size_t scheme_end = address.find("://");
+  std::string_view rest = scheme_end == std::string_view::npos ? address : address.substr(scheme_end + 3);
+  const size_t at = rest.rfind('@');
+  if (at != std::string_view::npos && rest.substr(0, at).find(':') != std::string_view::npos) {
+    return with_hint(fail(ErrorCode::kInvalid, "the store's address holds a password, which others can see"),
+                     "give the password in a file");
+  }
+  constexpr std::string_view kPlain = "clickhouse://";
+  constexpr std::string_view kSecure = "clickhouses://";
+  const bool is_secure = address.starts_with(kSecure);
+  if (!is_secure && !address.starts_with(kPlain)) {
+    return refuse("unknown scheme");
+  }
+  ConnectionOptions options;
+  const size_t slash = rest.find('/');
+  options.database = slash == std::string_view::npos ? "" : std::string(rest.substr(slash + 1));
+  if (!is_name(options.database)) {
+    return refuse("the name of the database must be of letters, digits and '_'");
+  }
+  rest = rest.substr(0, slash);
+  if (at < rest.size()) {
+    options.user = rest.substr(0, at);
+    rest.remove_prefix(at + 1);
+  }
+  if (rest.empty()) {
+    return refuse("the host is missing");
+  }
+  const size_t colon = rest.rfind(':');
+  const bool has_port = colon != std::string_view::npos && rest.find(']', colon) == std::string_view::npos;
+  options.base_url = fmt::format("{}://{}{}", is_secure ? "https" : "http", rest,
+                                 has_port    ? ""
+                                 : is_secure ? ":8443"
+                                             : ":8123");
+  return options;
+}
+
+Connection::Connection(ConnectionOptions options)
+    : options_(std::move(options)),
+      client_(client_options(options_, true)),
+      insert_client_(client_options(options_, false)),
+      random_(random_seed()) {}
+
+Result<std::string> Connection::query(std::string_view sql, std::span<const ExternalTable> tables) {
+  if (tables.empty()) {
+    return send_again_and_again({path_for(true), std::string(sql), "text/plain"}, shown(sql));
+  }
+  const Sent sent = with_tables(sql, tables);
+  if (sent.path_and_query.size() > kMaxUrlBytes) {
+    return with_hint(fail(ErrorCode::kTooLarge, "asking ClickHouse {}: the statement has {} bytes in a URL",
+                          shown(sql), sent.path_and_query.size()),
+                     "narrow the filters");
+  }
+  return send_again_and_again(sent, shown(sql));
+}
+
+Status Connection::insert(std::string_view table, std::string_view columns, std::string_view rows) {
+  const std::string sql = fmt::format("INSERT INTO {} ({}) FORMAT RowBinary", table, columns);
+  const auto answer = send(
+      insert_client_,
+      {path_for(true) + "&query=" + http::url_encode(sql), std::string(rows), "application/octet-stream"},
+      fmt::format("inserting into {}", table));
+  return answer ? Status() : propagate(answer);
+}
+
+Status Connection::create_database() {
+  const std::string sql = fmt::format("CREATE DATABASE IF NOT EXISTS {}", options_.database);
+  const auto answer = send_again_and_again({path_for(false), sql, "text/plain"}, sql);
+  return answer ? Status() : propagate(answer);
+}
+
+// wait_end_of_query: else an error may follow a status of 200, in the middle of the answer. The server's limit comes first: of its answer it is
+// known that the statement takes too long, and a request that times out here is sent again.
+std::string Connection::path_for(bool has_database) const {
+  const int64_t limit_ms = options_.timeout_ms - std::min(options_.timeout_ms / 10, kMaxAnswerMs);
+  return fmt::format("/?wait_end_of_query=1&max_execution_time={}{}{}", std::max<int64_t>(1, limit_ms / 1000),
+                     has_database ? "&database=" : "", has_database ? options_.database : "");
+}
+
+// A form with a file for each table. The server wants their structures, and the statement, in the URL.
+Connection::Sent Connection::with_tables(std::string_view sql, std::span<const ExternalTable> tables) const {
+  const std::string boundary = to_hex(random_bytes(kBoundaryBytes));
+  Sent sent{
+      path_for(true) + "&query=" + http::url_encode(sql), {}, "multipart/form-data; boundary=" + boundary};
+  size_t bytes = 0;
+  for (const ExternalTable& table : tables) {
+    bytes += table.rows.size();
+  }
+  sent.body.reserve(bytes + tables.size() * 256);
+  for (const ExternalTable& table : tables) {
+    sent.path_and_query +=
+        fmt::format("&{0}_format=RowBinary&{0}_structure={1}", table.name, http::url_encode(table.structure));
+    sent.body += fmt::format(
+        "--{0}\r\nContent-Disposition: form-data; name=\"{1}\"; filename=\"{1}\"\r\n"
+        "Content-Type: application/octet-stream\r\n\r\n",
+        boundary, table.name);
+    sent.body += table.rows;
+    sent.body += "\r\n";
+  }
+  sent.body += fmt::format("--{}--\r\n", boundary);
+  return sent;
+}
+
+Result<std::string> Connection::send_again_and_again(const Sent& sent, std::string_view what) {
+  for (int attempt = 1;; ++attempt) {
+    auto answer = send(client_, sent, fmt::format("asking ClickHouse {}", what));
+    const bool may_help = !answer && answer.error().code == ErrorCode::kUnavailable;
+    if (!may_help || attempt >= options_.max_attempts) {
+      return answer;
+    }
+    if (const Status paused = pause(attempt); !paused) {
+      return propagate(paused);
+    }
+  }
+}
+
+Result<std::string> Connection::send(http::Client& client, const Sent& sent, std::string_view what) {
+  if (const Status stopped = check_stop(); !stopped) {
+    return propagate(stopped);
+  }
+  http::Fields credentials;
+  if (!options_.user.empty()) {
+    credentials = {{"X-ClickHouse-User", options_.user}, {"X-ClickHouse-Key", options_.password}};
+  }
+  auto response = client.send("POST", sent.path_and_query, sent.body, sent.content_type, credentials);
+  if (!response) {
+    // What ended the request is the error of the work, and no failure of the server.
+    const Status stopped = check_stop();
+    return stopped ? propagate(response, "{}", what) : propagate(stopped);
+  }
+  if (response->status != 200) {
+    return std::unexpected(server_error(*response, what));
+  }
+  return std::move(response->body);
+}
+
+// Random, so that servers that failed together do not come again together.
+Status Connection::pause(int attempt) {
+  const int64_t longest_ns = options_.first_pause_ns << static_cast<unsigned>(attempt - 1);
+  int64_t left_ns =
+      longest_ns / 2 + static_cast<int64_t>(random_() % static_cast<uint64_t>(longest_ns / 2 + 1));
+  for (; left_ns > 0; left_ns -= kPauseStepNs) {
+    if (const Status stopped = check_stop(); !stopped) {
+      return stopped;
+    }
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left_ns, kPauseStepNs)));
+  }
+  return {};
+}
+
+std::unique_ptr<Connection> ConnectionPool::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto connection = std::move(idle_.back());
+      idle_.pop_back();
+      return connection;
+    }
+  }
+  return std::make_unique<Connection>(options_);
+}
+
+Result<std::string> ConnectionPool::query(std::string_view sql, std::span<const ExternalTable> tables) {
+  auto connection = take();
+  auto answer = connection->query(sql, tables);
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(connection));
+  return answer;
+}
+
+}  // namespace plimsoll::store::clickhouse

@@ -1,0 +1,99 @@
+// Statements to a ClickHouse server over its HTTP interface.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "http/client.h"
+
+namespace plimsoll::store::clickhouse {
+
+struct ConnectionOptions {
+  std::string base_url = "http://127.0.0.1:8123";
+  std::string database = "default";  // letters, digits and '_'
+  std::string user = {};             // empty: the server's default user
+  std::string password = {};
+  std::string ca =
+      {};  // PEM file of the authority of an https:// server; empty: those that this machine trusts
+  int64_t connect_timeout_ms = 5000;
+  // Of a request; its statement ends a tenth of that before, 5 s at most, with the server's error.
+  int64_t timeout_ms = 60'000;
+  size_t max_response_bytes = size_t{512} << 20U;
+  // Of what may be repeated: each pause is twice the last one, half of it at random.
+  int max_attempts = 4;
+  int64_t first_pause_ns = 100'000'000;
+};
+
+// "clickhouse://user@host:8123/database", or clickhouses:// for TLS; without a port it is 8123, or 8443. A password in it is refused: addresses
+// are seen in lists of processes and in logs.
+Result<ConnectionOptions> parse_address(std::string_view address);
+
+// Rows that go with one statement, as a table of that name.
+struct ExternalTable {
+  std::string name;       // letters, digits and '_'
+  std::string structure;  // "id UInt32, factor Float64"
+  std::string rows;       // RowBinary
+};
+
+// For one thread at a time; movable. Requests end with the thread's stop scope (base/stop_scope.h).
+class Connection {
+ public:
+  explicit Connection(ConnectionOptions options);
+
+  // The answer to a statement that changes nothing, or nothing more when it is repeated: it is, where trying again may help.
+  Result<std::string> query(std::string_view sql, std::span<const ExternalTable> tables = {});
+
+  // Rows as RowBinary, sent once: after a failure they may be stored or not, all or some of them, and that may still change.
+  Status insert(std::string_view table, std::string_view columns, std::string_view rows);
+
+  Status create_database();
+
+  const ConnectionOptions& options() const { return options_; }
+
+ private:
+  struct Sent {
+    std::string path_and_query;
+    std::string body;
+    std::string content_type;
+  };
+  std::string path_for(bool has_database) const;
+  Sent with_tables(std::string_view sql, std::span<const ExternalTable> tables) const;
+  Result<std::string> send_again_and_again(const Sent& sent, std::string_view what);
+  Result<std::string> send(http::Client& client, const Sent& sent, std::string_view what);
+  Status pause(int attempt);
+
+  ConnectionOptions options_;
+  http::Client client_;
+  http::Client insert_client_;  // which sends nothing twice
+  std::mt19937_64 random_;
+};
+
+// Connections for several threads: as many as there are statements at once. Any thread.
+class ConnectionPool {
+ public:
+  explicit ConnectionPool(ConnectionOptions options) : options_(std::move(options)) {}
+  ConnectionPool(const ConnectionPool&) = delete;
+  ConnectionPool& operator=(const ConnectionPool&) = delete;
+  ~ConnectionPool() = default;
+
+  // Connection::query() on a connection that is not in use, or a new one.
+  Result<std::string> query(std::string_view sql, std::span<const ExternalTable> tables = {});
+
+ private:
+  std::unique_ptr<Connection> take();
+
+  const ConnectionOptions options_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Connection>> idle_;  // protected by mutex_
+};
+
+}  // namespace plimsoll::store::clickhouse

@@ -1,0 +1,305 @@
+#include "store/clickhouse/entry_rows.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "store/clickhouse/schema.h"
+
+namespace plimsoll::store::clickhouse {
+namespace {
+
+// An insert of so many bytes is sent before more are gathered.
+constexpr size_t kMaxInsertBytes = size_t{32} << 20U;
+
+template <typename Entry, typename Model>
+constexpr bool kIs = std::is_same_v<std::remove_const_t<Entry>, Model>;
+
+// The one list of an entry's columns, for writing and reading: `use` is called with each, in the order of the table.
+template <typename Entry, typename Use>
+void for_each_field(Entry& entry, Use use) {
+  const auto each = [&](auto&... fields) { (use(fields), ...); };
+  if constexpr (kIs<Entry, MachineEntry>) {
+    each(entry.machine_id, entry.hostname, entry.datacenter, entry.cluster, entry.platform,
+         entry.architecture, entry.kernel, entry.cores, entry.cpu_model, entry.kernel_build_id, entry.os,
+         entry.daemon_version);
+  } else if constexpr (kIs<Entry, EventEntry>) {
+    each(entry.name, entry.unit, entry.kind);
+  } else if constexpr (kIs<Entry, WorkloadEntry>) {
+    each(entry.job, entry.instance, entry.app, entry.image, entry.build_id, entry.revision, entry.compiler,
+         entry.builder);
+  } else if constexpr (kIs<Entry, BinaryEntry>) {
+    each(entry.identity_kind, entry.identity, entry.path);
+  } else if constexpr (kIs<Entry, LocationEntry>) {
+    each(entry.kind, entry.owner, entry.address, entry.name);
+  } else if constexpr (kIs<Entry, StackNode>) {
+    each(entry.parent, entry.location);
+  } else if constexpr (kIs<Entry, OriginEntry>) {
+    each(entry.machine, entry.from_ns, entry.to_ns, entry.draw, entry.inclusion_probability,
+         entry.interval_ns, entry.series, entry.stratum);
+  } else if constexpr (kIs<Entry, EventRecord>) {
+    each(entry.event, entry.scale, entry.hits, entry.lost, entry.throttles, entry.counter_total,
+         entry.time_enabled_ns, entry.time_running_ns, entry.note, entry.samples);
+  } else if constexpr (kIs<Entry, Frame>) {
+    each(entry.function, entry.linkage_name, entry.file, entry.line, entry.column, entry.discriminator,
+         entry.start_line, entry.is_inlined);
+  } else {
+    static_assert(kIs<Entry, std::string>);
+    each(entry);
+  }
+}
+
+// Enumerations and flags are UInt8.
+template <typename Field>
+void write_field(RowBinaryWriter& writer, const Field& field) {
+  if constexpr (std::is_same_v<Field, std::string>) {
+    writer.text(field);
+  } else if constexpr (std::is_enum_v<Field> || std::is_same_v<Field, bool>) {
+    writer.number(static_cast<uint8_t>(field));
+  } else {
+    writer.number(field);
+  }
+}
+
+template <typename Field>
+void read_field(ByteReader& reader, Field& field) {
+  if constexpr (std::is_same_v<Field, std::string>) {
+    field = read_text(reader);
+  } else if constexpr (std::is_enum_v<Field> || std::is_same_v<Field, bool>) {
+    field = static_cast<Field>(reader.read<uint8_t>());
+  } else {
+    field = reader.read<Field>();
+  }
+}
+
+template <typename Entry>
+void write_fields(RowBinaryWriter& writer, const Entry& entry) {
+  for_each_field(entry, [&](const auto& field) { write_field(writer, field); });
+}
+
+template <typename Entry>
+void read_fields(ByteReader& reader, Entry& entry) {
+  for_each_field(entry, [&](auto& field) { read_field(reader, field); });
+}
+
+// Gathers the rows of one table after the other.
+class BatchTables {
+ public:
+  BatchTables(const Batch& batch, BatchNumber number, const std::function<Status(const TableRows&)>& use)
+      : batch_(batch), number_(number), use_(use) {}
+
+  Status write(std::span<const EventEntry> carried) {
+    const NewEntries& entries = batch_.entries;
+    const DictionarySizes& before = entries.before;
+    write_entries("machines", before.machines, entries.machines);
+    write_entries("events", 1, carried);
+    write_entries("events", before.events, entries.events);
+    write_entries("workloads", before.workloads, entries.workloads);
+    write_entries("threads", before.threads, entries.threads);
+    write_entries("label_sets", before.label_sets, entries.label_sets);
+    write_entries("binaries", before.binaries, entries.binaries);
+    write_entries("locations", before.locations, entries.locations);
+    write_entries("stacks", before.stacks, entries.stacks);
+    write_origins();
+    write_bindings();
+    write_facts();
+    flush();
+    return std::move(status_);
+  }
+
+ private:
+  // A row of `table` begins.
+  RowBinaryWriter& row_of(std::string_view table) {
+    if (table != table_ || writer_.bytes().size() >= kMaxInsertBytes) {
+      flush();
+      table_ = table;
+    }
+    return writer_.number(number_.epoch).number(number_.batch);
+  }
+
+  void flush() {
+    if (status_ && !writer_.empty()) {
+      status_ = use_({table_, writer_.take()});
+    }
+    writer_.take();
+  }
+
+  template <typename Entry>
+  void write_entries(std::string_view table, size_t first_id, std::span<const Entry> entries) {
+    for (size_t place = 0; place < entries.size() && status_; ++place) {
+      RowBinaryWriter& row = row_of(table);
+      write_fields(row.number(static_cast<uint32_t>(first_id + place)), entries[place]);
+    }
+  }
+
+  void write_origins() {
+    const NewEntries& entries = batch_.entries;
+    const auto first = static_cast<uint32_t>(entries.before.origins);
+    for (uint32_t place = 0; place < entries.origins.size() && status_; ++place) {
+      const ProfileRecord& profile = batch_.profiles[place];
+      RowBinaryWriter& row = row_of("origins");
+      write_fields(row.number(first + place), entries.origins[place]);
+      row.text(profile.id).number(profile.sequence);
+    }
+    for (uint32_t place = 0; place < entries.origins.size() && status_; ++place) {
+      for (const EventRecord& event : batch_.profiles[place].events) {
+        write_fields(row_of("origin_events").number(first + place), event);
+      }
+    }
+  }
+
+  void write_bindings() {
+    for (const Binding& binding : batch_.bindings) {
+      const auto frames = static_cast<uint16_t>(binding.frames.size());
+      for (uint16_t depth = 0; depth < std::max<uint16_t>(frames, 1) && status_; ++depth) {
+        RowBinaryWriter& row = row_of("bindings").number(binding.location).number(frames).number(depth);
+        write_fields(row, frames == 0 ? Frame() : binding.frames[depth]);
+      }
+    }
+  }
+
+  void write_facts() {
+    for (const KernelSymbols& symbols : batch_.kernel_symbols) {
+      row_of("kernel_symbols").number(symbols.binary).text(symbols.content);
+    }
+    for (const BinaryMachine& machine : batch_.binary_machines) {
+      row_of("binary_machines").number(machine.binary).text(machine.machine_id);
+    }
+    for (const SetAside& profile : batch_.set_aside) {
+      row_of("set_aside").number(profile.sequence).text(profile.reason);
+    }
+  }
+
+  const Batch& batch_;
+  const BatchNumber number_;
+  const std::function<Status(const TableRows&)>& use_;
+  std::string_view table_;
+  RowBinaryWriter writer_;
+  Status status_;
+};
+
+// The table's own columns of an epoch, in the order of its IDs.
+Result<std::string> select_epoch(Connection& connection, std::string_view table, const EpochBatches& epoch) {
+  std::string columns;
+  for (const TableColumn& column : table_called(table).own) {
+    columns += fmt::format("{}{}", columns.empty() ? "" : ", ", column.name);
+  }
+  return connection.query(fmt::format("SELECT {} FROM {} WHERE {} ORDER BY {} FORMAT RowBinary", columns,
+                                      table, epoch.condition(), table_called(table).order));
+}
+
+// Calls `add` with the entries behind the empty one, up to `size` with it. `rest` reads what a row has beside an entry.
+template <typename Entry, typename Add>
+Status read_entries(Connection& connection, std::string_view table, const EpochBatches& epoch, size_t size,
+                    Add add) {
+  const auto answer = select_epoch(connection, table, epoch);
+  if (!answer) {
+    return propagate(answer);
+  }
+  size_t next = 1;
+  const Status read = for_each_row(*answer, table, [&](ByteReader& reader) -> Status {
+    const auto id = reader.read<uint32_t>();
+    Entry entry;
+    read_fields(reader, entry);
+    if constexpr (std::is_same_v<Entry, OriginEntry>) {
+      read_text(reader);  // the profile, which no question is about
+      reader.read<int64_t>();
+    }
+    if (reader.ok() && id != next) {
+      return fail(ErrorCode::kCorrupt, "the table {} has entry {} of epoch {} instead of {}", table, id,
+                  epoch.epoch, next);
+    }
+    ++next;
+    add(std::move(entry));
+    return {};
+  });
+  if (read && next != size) {
+    return fail(ErrorCode::kCorrupt, "the table {} has {} entries of epoch {}, not {}", table, next - 1,
+                epoch.epoch, size - 1);
+  }
+  return read;
+}
+
+template <typename Entry>
+Status read_list(Connection& connection, std::string_view table, const EpochBatches& epoch, size_t size,
+                 AppendOnlyList<Entry>& entries) {
+  // Of a size that the table claims.
+  constexpr size_t kMaxReserved = size_t{1} << 20U;
+  entries.reserve(std::min(size, kMaxReserved));
+  return read_entries<Entry>(connection, table, epoch, size,
+                             [&](Entry entry) { entries.push_back(std::move(entry)); });
+}
+
+}  // namespace
+
+Status for_each_table(const Batch& batch, BatchNumber number, std::span<const EventEntry> carried,
+                      const std::function<Status(const TableRows& rows)>& use) {
+  return BatchTables(batch, number, use).write(carried);
+}
+
+std::string encode_rows(std::span<const Row> rows, BatchNumber number) {
+  RowBinaryWriter writer;
+  for (const Row& row : rows) {
+    writer.number(number.epoch).number(number.batch);
+    for (const Column column : kColumns) {
+      writer.number(row[column]);
+    }
+    writer.number(row.hits);
+  }
+  return writer.take();
+}
+
+Result<Dictionaries> read_dictionaries(Connection& connection, const EpochBatches& epoch) {
+  Dictionaries entries;
+  const DictionarySizes& sizes = epoch.newest.entries;
+  const auto read = [&](std::string_view table, size_t size, auto& list) {
+    return read_list(connection, table, epoch, size, list);
+  };
+  Status status = read("machines", sizes.machines, entries.machines);
+  status = status ? read("events", sizes.events, entries.events) : status;
+  status = status ? read("origins", sizes.origins, entries.origins) : status;
+  status = status ? read("workloads", sizes.workloads, entries.workloads) : status;
+  status = status ? read("threads", sizes.threads, entries.threads) : status;
+  status = status ? read("label_sets", sizes.label_sets, entries.label_sets) : status;
+  status = status ? read("binaries", sizes.binaries, entries.binaries) : status;
+  status = status ? read("locations", sizes.locations, entries.locations) : status;
+  status = status ? read("stacks", sizes.stacks, entries.stacks) : status;
+  return status ? Result<Dictionaries>(std::move(entries)) : propagate(status);
+}
+
+Status read_origin_events(Connection& connection, const EpochBatches& epoch, Dictionaries& entries) {
+  const auto answer = select_epoch(connection, "origin_events", epoch);
+  if (!answer) {
+    return propagate(answer);
+  }
+  const Status read = for_each_row(*answer, "origin_events", [&](ByteReader& reader) -> Status {
+    const auto origin = reader.read<uint32_t>();
+    EventRecord event;
+    read_fields(reader, event);
+    if (origin >= entries.origins.size() || event.event >= entries.events.size()) {
+      return fail(ErrorCode::kCorrupt, "the table origin_events names origin {} and event {} of epoch {}",
+                  origin, event.event, epoch.epoch);
+    }
+    auto& list = entries.events[event.event].is_shown() ? entries.origin_events : entries.origin_squares;
+    list.push_back({.origin = origin,
+                    .event = event.event,
+                    .scale = event.scale,
+                    .hits = event.hits,
+                    .lost = event.lost,
+                    .note = event.note,
+                    .samples = event.samples,
+                    .ran = event.ran()});
+    return {};
+  });
+  entries.origins_with_events = entries.origins.size();
+  return read;
+}
+
+Result<std::vector<EventEntry>> read_events(Connection& connection, const EpochBatches& epoch) {
+  std::vector<EventEntry> events;
+  const Status read = read_entries<EventEntry>(connection, "events", epoch, epoch.newest.entries.events,
+                                               [&](EventEntry entry) { events.push_back(std::move(entry)); });
+  return read ? Result<std::vector<EventEntry>>(std::move(events)) : propagate(read);
+}
+
+}  // namespace plimsoll::store::clickhouse

@@ -1,0 +1,302 @@
+#include "store/clickhouse/schema.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "store/clickhouse/row_binary.h"
+
+namespace plimsoll::store::clickhouse {
+namespace {
+
+// Raised with a change that programs of before cannot read; a further column with a default is none.
+constexpr uint32_t kTablesFormat = 1;
+
+constexpr std::string_view kDense = "Delta, ZSTD";  // IDs, which ascend in the order of a table
+constexpr std::string_view kPacked = "ZSTD";
+
+std::vector<Table> entry_tables() {
+  return {
+      {.name = "machines",
+       .order = "epoch, id",
+       .own = {{"id", "UInt32"},
+               {"machine_id", "String"},
+               {"hostname", "String"},
+               {"datacenter", "String"},
+               {"cluster", "String"},
+               {"platform", "String"},
+               {"architecture", "String"},
+               {"kernel", "String"},
+               {"cores", "Int64"},
+               {"cpu_model", "String"},
+               {"kernel_build_id", "String"},
+               {"os", "String"},
+               {"daemon_version", "String"}}},
+      {.name = "events",
+       .order = "epoch, id",
+       .own = {{"id", "UInt32"}, {"name", "String"}, {"unit", "UInt8"}, {"kind", "UInt8"}}},
+      {.name = "workloads",
+       .order = "epoch, id",
+       .own = {{"id", "UInt32"},
+               {"job", "String"},
+               {"instance", "String"},
+               {"app", "String"},
+               {"image", "String"},
+               {"build_id", "String"},
+               {"revision", "String"},
+               {"compiler", "String"},
+               {"builder", "String"}}},
+      {.name = "threads", .order = "epoch, id", .own = {{"id", "UInt32"}, {"name", "String"}}},
+      {.name = "label_sets", .order = "epoch, id", .own = {{"id", "UInt32"}, {"labels", "String"}}},
+      {.name = "binaries",
+       .order = "epoch, id",
+       .own = {{"id", "UInt32"}, {"identity_kind", "UInt8"}, {"identity", "String"}, {"path", "String"}}},
+      {.name = "locations",
+       .order = "epoch, id",
+       .own = {{"id", "UInt32", kDense},
+               {"kind", "UInt8", kPacked},
+               {"owner", "UInt32", kPacked},
+               {"address", "UInt64", kDense},
+               {"name", "String", kPacked}}},
+      {.name = "stacks",
+       .order = "epoch, id",
+       .own = {{"id", "UInt32", kDense}, {"parent", "UInt32", kDense}, {"location", "UInt32", kPacked}}},
+      {.name = "origins",
+       .order = "epoch, id",
+       .own = {{"id", "UInt32", kDense},
+               {"machine", "UInt32", kPacked},
+               {"from_ns", "Int64", kDense},
+               {"to_ns", "Int64", kDense},
+               {"draw", "String"},
+               {"inclusion_probability", "Float64"},
+               {"interval_ns", "Int64"},
+               {"series", "String"},
+               {"stratum", "String"},
+               {"profile_id", "String"},
+               {"archive_sequence", "Int64", kDense}}},
+      {.name = "origin_events",
+       .order = "epoch, origin, event",
+       .own = {{"origin", "UInt32", kDense},
+               {"event", "UInt32"},
+               {"scale", "Float64"},
+               {"hits", "UInt64"},
+               {"lost", "UInt64"},
+               {"throttles", "UInt64"},
+               {"counter_total", "Float64"},
+               {"time_enabled_ns", "Int64"},
+               {"time_running_ns", "Int64"},
+               {"note", "String"},
+               {"samples", "UInt64"}}},
+  };
+}
+
+// What a batch has beside entries.
+std::vector<Table> fact_tables() {
+  return {
+      // A location without frames was looked up in vain: it has one row, with 0 frames.
+      {.name = "bindings",
+       .order = "epoch, location, batch, depth",
+       .own = {{"location", "UInt32", kDense},
+               {"frames", "UInt16"},
+               {"depth", "UInt16"},
+               {"function", "String", kPacked},
+               {"linkage_name", "String", kPacked},
+               {"file", "String", kPacked},
+               {"line", "UInt32"},
+               {"column_number", "UInt32"},
+               {"discriminator", "UInt32"},
+               {"start_line", "UInt32"},
+               {"is_inlined", "UInt8"}}},
+      {.name = "kernel_symbols",
+       .order = "epoch, binary",
+       .own = {{"binary", "UInt32"}, {"content", "String", kPacked}}},
+      {.name = "binary_machines",
+       .order = "epoch, binary",
+       .own = {{"binary", "UInt32"}, {"machine_id", "String"}}},
+      {.name = "set_aside",
+       .order = "epoch, archive_sequence",
+       .own = {{"archive_sequence", "Int64"}, {"reason", "String"}}},
+      // In the order of our own segments, in which neighbours are alike.
+      {.name = "rows",
+       .order = "event, workload, origin, stack, thread, labels",
+       .own = {{"event", "UInt32", kPacked},
+               {"origin", "UInt32", kDense},
+               {"workload", "UInt32", kDense},
+               {"thread", "UInt32", kPacked},
+               {"labels", "UInt32", kPacked},
+               {"stack", "UInt32", kDense},
+               {"hits", "UInt64", "T64, ZSTD"}}},
+      {.name = "batches",
+       .order = "batch",
+       .own = {{"place", "UInt64"},
+               {"follows", "UInt64"},
+               {"after_sequence", "Int64"},
+               {"last_sequence", "Int64"},
+               {"written_ns", "Int64"},
+               {"machines", "UInt64"},
+               {"events", "UInt64"},
+               {"origins", "UInt64"},
+               {"workloads", "UInt64"},
+               {"threads", "UInt64"},
+               {"label_sets", "UInt64"},
+               {"binaries", "UInt64"},
+               {"locations", "UInt64"},
+               {"stacks", "UInt64"}}},
+  };
+}
+
+std::vector<Table> make_tables() {
+  std::vector<Table> all = entry_tables();
+  std::ranges::move(fact_tables(), std::back_inserter(all));
+  all.push_back({.name = "formats", .order = "format", .is_by_epoch = false, .own = {{"format", "UInt32"}}});
+  all.push_back(
+      {.name = "sessions", .order = "session", .is_by_epoch = false, .own = {{"session", "UInt32"}}});
+  return all;
+}
+
+std::vector<TableColumn> all_columns(const Table& table) {
+  std::vector<TableColumn> columns;
+  if (table.is_by_epoch) {
+    columns = {{"epoch", "UInt32"}, {"batch", "UInt64"}};
+  }
+  columns.insert(columns.end(), table.own.begin(), table.own.end());
+  return columns;
+}
+
+std::string definition_of(const TableColumn& column, ServerVersion version) {
+  const bool has_codec = version.has_codecs() && !column.codec.empty();
+  return fmt::format("{} {}{}", column.name, column.type,
+                     has_codec ? fmt::format(" CODEC({})", column.codec) : "");
+}
+
+std::string creation_of(const Table& table, ServerVersion version) {
+  std::string columns;
+  for (const TableColumn& column : all_columns(table)) {
+    columns += (columns.empty() ? "" : ", ") + definition_of(column, version);
+  }
+  return fmt::format("CREATE TABLE IF NOT EXISTS {} ({}) ENGINE = MergeTree {}ORDER BY ({})", table.name,
+                     columns, table.is_by_epoch ? "PARTITION BY epoch " : "", table.order);
+}
+
+using ColumnNames = std::set<std::pair<std::string, std::string>>;  // of their tables
+
+Result<ColumnNames> columns_of_database(Connection& connection) {
+  const auto answer = connection.query(
+      fmt::format("SELECT table, name FROM system.columns WHERE database = '{}' FORMAT RowBinary",
+                  connection.options().database));
+  if (!answer) {
+    return propagate(answer);
+  }
+  ColumnNames names;
+  const Status read = for_each_row(*answer, "the columns of the tables", [&](ByteReader& reader) -> Status {
+    std::string table(read_text(reader));
+    names.emplace(std::move(table), read_text(reader));
+    return {};
+  });
+  return read ? Result<ColumnNames>(std::move(names)) : propagate(read);
+}
+
+// Of a release of ours that had fewer: rows of before have the type's default in the new ones.
+Status add_missing_columns(Connection& connection, ServerVersion version) {
+  const auto known = columns_of_database(connection);
+  if (!known) {
+    return propagate(known);
+  }
+  for (const Table& table : tables()) {
+    for (const TableColumn& column : table.own) {
+      const std::pair name{std::string(table.name), std::string(column.name)};
+      if (known->contains(name)) {
+        continue;
+      }
+      const auto added = connection.query(
+          fmt::format("ALTER TABLE {} ADD COLUMN {}", table.name, definition_of(column, version)));
+      if (!added) {
+        // Another process may have added it meanwhile, or this one, whose answer was lost: old servers know no IF NOT EXISTS for columns.
+        const auto now = columns_of_database(connection);
+        if (!now || !now->contains(name)) {
+          return propagate(added, "upgrading the table {}", table.name);
+        }
+      }
+    }
+  }
+  return {};
+}
+
+Result<uint32_t> newest_format(Connection& connection) {
+  const auto answer = connection.query("SELECT max(format) FROM formats FORMAT RowBinary");
+  if (!answer) {
+    return propagate(answer);
+  }
+  ByteReader reader(as_bytes(*answer));
+  const auto format = reader.read<uint32_t>();
+  return reader.ok() ? Result<uint32_t>(format)
+                     : fail(ErrorCode::kCorrupt, "reading the format of the tables: the answer is empty");
+}
+
+Status settle_format(Connection& connection) {
+  const auto format = newest_format(connection);
+  if (!format) {
+    return propagate(format);
+  }
+  if (*format > kTablesFormat) {
+    return with_hint(fail(ErrorCode::kUnsupported, "the tables have format {}; this release reads up to {}",
+                          *format, kTablesFormat),
+                     "use the release that wrote them, or a later one");
+  }
+  return *format == kTablesFormat ? Status()
+                                  : connection.insert("formats", table_called("formats").columns(),
+                                                      RowBinaryWriter().number(kTablesFormat).bytes());
+}
+
+}  // namespace
+
+std::string Table::columns() const {
+  std::string names;
+  for (const TableColumn& column : all_columns(*this)) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", column.name);
+  }
+  return names;
+}
+
+std::span<const Table> tables() {
+  static const std::vector<Table> all = make_tables();
+  return all;
+}
+
+const Table& table_called(std::string_view name) {
+  return *std::ranges::find(tables(), name, &Table::name);
+}
+
+Result<ServerVersion> parse_version(std::string_view text) {
+  ServerVersion version;
+  const char* const end = text.data() + text.size();
+  const auto major = std::from_chars(text.data(), end, version.major);
+  const bool has_minor = major.ec == std::errc() && major.ptr != end && *major.ptr == '.';
+  const auto minor = has_minor ? std::from_chars(major.ptr + 1, end, version.minor) : major;
+  if (!has_minor || minor.ec != std::errc()) {
+    return fail(ErrorCode::kUnsupported, "the server says that its version is \"{}\"", text.substr(0, 80));
+  }
+  return version;
+}
+
+Status prepare_tables(Connection& connection) {
+  if (const Status created = connection.create_database(); !created) {
+    return created;
+  }
+  const auto text = connection.query("SELECT version()");
+  const auto version = text ? parse_version(*text) : propagate(text);
+  if (!version) {
+    return propagate(version);
+  }
+  for (const Table& table : tables()) {
+    if (const auto created = connection.query(creation_of(table, *version)); !created) {
+      return propagate(created, "creating the table {}", table.name);
+    }
+  }
+  // First, so that nothing of a later release is touched.
+  const Status settled = settle_format(connection);
+  return settled ? add_missing_columns(connection, *version) : settled;
+}
+
+}  // namespace plimsoll::store::clickhouse

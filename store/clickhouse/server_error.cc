@@ -1,0 +1,113 @@
+#include "store/clickhouse/server_error.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "base/printable.h"
+
+namespace plimsoll::store::clickhouse {
+namespace {
+
+// The server's texts repeat the statement, which may be long.
+constexpr size_t kMaxTextBytes = 400;
+
+struct KnownCode {
+  int code;
+  ErrorCode meaning;
+  std::string_view hint;
+};
+
+constexpr std::string_view kCredentialsHint =
+    "check the user and the password of --store, and the user's grants";
+constexpr std::string_view kLaterHint = "it is tried again later";
+constexpr std::string_view kQuestionHint = "narrow the time range or the filters";
+
+// Of ClickHouse's error codes, by number: those of which the meaning decides what happens next.
+constexpr std::array kKnownCodes{
+    KnownCode{60, ErrorCode::kNotFound, "the table is missing: restart the server, which creates it"},
+    KnownCode{81, ErrorCode::kNotFound, "the database is missing: restart the server, which creates it"},
+    KnownCode{158, ErrorCode::kTooLarge, kQuestionHint},  // TOO_MANY_ROWS
+    KnownCode{159, ErrorCode::kTooLarge, kQuestionHint},  // TIMEOUT_EXCEEDED
+    KnownCode{160, ErrorCode::kTooLarge, kQuestionHint},  // TOO_SLOW
+    KnownCode{164, ErrorCode::kDenied, "the user may only read: give it the right to write"},
+    KnownCode{173, ErrorCode::kUnavailable, kLaterHint},   // CANNOT_ALLOCATE_MEMORY
+    KnownCode{192, ErrorCode::kDenied, kCredentialsHint},  // UNKNOWN_USER
+    KnownCode{193, ErrorCode::kDenied, kCredentialsHint},  // WRONG_PASSWORD
+    KnownCode{194, ErrorCode::kDenied, kCredentialsHint},  // REQUIRED_PASSWORD
+    KnownCode{201, ErrorCode::kUnavailable, "the user's quota is used up"},
+    KnownCode{202, ErrorCode::kUnavailable, kLaterHint},  // TOO_MANY_SIMULTANEOUS_QUERIES
+    KnownCode{209, ErrorCode::kUnavailable, kLaterHint},  // SOCKET_TIMEOUT
+    KnownCode{210, ErrorCode::kUnavailable, kLaterHint},  // NETWORK_ERROR
+    KnownCode{225, ErrorCode::kUnavailable, "ZooKeeper or Keeper is gone: check it"},
+    KnownCode{236, ErrorCode::kUnavailable, kLaterHint},  // ABORTED, as by a server that stops
+    KnownCode{241, ErrorCode::kTooLarge, kQuestionHint},  // MEMORY_LIMIT_EXCEEDED
+    KnownCode{242, ErrorCode::kUnavailable, "the replica takes no rows: check ZooKeeper or Keeper"},
+    KnownCode{243, ErrorCode::kUnavailable, "the server's disk is full: free space on it"},
+    KnownCode{252, ErrorCode::kUnavailable,
+              "the server merges parts too slowly: check its load and its disks"},
+    KnownCode{285, ErrorCode::kUnavailable, "a replica is gone: check the cluster"},
+    KnownCode{289, ErrorCode::kUnavailable, "the replica lags behind: check the cluster"},
+    KnownCode{319, ErrorCode::kUnavailable, kLaterHint},   // UNKNOWN_STATUS_OF_INSERT
+    KnownCode{396, ErrorCode::kTooLarge, kQuestionHint},   // TOO_MANY_ROWS_OR_BYTES
+    KnownCode{425, ErrorCode::kUnavailable, kLaterHint},   // SYSTEM_ERROR
+    KnownCode{439, ErrorCode::kUnavailable, kLaterHint},   // CANNOT_SCHEDULE_TASK
+    KnownCode{497, ErrorCode::kDenied, kCredentialsHint},  // ACCESS_DENIED
+    KnownCode{516, ErrorCode::kDenied, kCredentialsHint},  // AUTHENTICATION_FAILED
+    KnownCode{999, ErrorCode::kUnavailable, "ZooKeeper or Keeper is gone: check it"},
+    KnownCode{1000, ErrorCode::kUnavailable,
+              kLaterHint},  // POCO_EXCEPTION: mostly of its connections and files
+};
+
+// What stands between ClickHouse's number and the end of its text, of old releases and of new ones.
+std::string text_in(std::string_view body) {
+  constexpr std::string_view kBefore = "DB::Exception: ";
+  if (const size_t begin = body.find(kBefore); begin != std::string_view::npos) {
+    body.remove_prefix(begin + kBefore.size());
+  }
+  body = body.substr(0, body.rfind(", e.what() = "));
+  while (body.ends_with('\n') || body.ends_with('.')) {
+    body.remove_suffix(1);
+  }
+  return printable(body.substr(0, kMaxTextBytes));
+}
+
+ErrorCode meaning_of_status(unsigned status) {
+  if (status == 401 || status == 403) {
+    return ErrorCode::kDenied;
+  }
+  return status >= 500 || status == 408 || status == 429 ? ErrorCode::kUnavailable : ErrorCode::kInvalid;
+}
+
+}  // namespace
+
+int code_in(std::string_view body) {
+  constexpr std::string_view kBefore = "Code: ";
+  const size_t begin = body.find(kBefore);
+  int code = 0;
+  if (begin != std::string_view::npos) {
+    const std::string_view number = body.substr(begin + kBefore.size());
+    std::from_chars(number.data(), number.data() + number.size(), code);
+  }
+  return code;
+}
+
+Error server_error(const http::Response& response, std::string_view what) {
+  const int code = code_in(response.body);
+  if (code == 0) {
+    return {meaning_of_status(response.status),
+            fmt::format("{}: status {}, and no answer of ClickHouse: {}", what, response.status,
+                        text_in(response.body)),
+            {},
+            "check that the address is that of ClickHouse's HTTP interface, and what stands before it"};
+  }
+  const auto* const known = std::ranges::find(kKnownCodes, code, &KnownCode::code);
+  const bool is_known = known != kKnownCodes.end();
+  return {is_known ? known->meaning : ErrorCode::kInvalid,
+          fmt::format("{}: ClickHouse error {}: {}", what, code, text_in(response.body)),
+          {},
+          is_known ? std::string(known->hint) : ""};
+}
+
+}  // namespace plimsoll::store::clickhouse
