@@ -11,10 +11,16 @@ int rank_of(uint8_t binding) {
   return binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0;
 }
 
+// "name@VERSION": what programs of old are linked with. ("name@@VERSION" is what programs are linked with today.)
+bool has_old_version(std::string_view name) {
+  const size_t at = name.find('@');
+  return at != 0 && at != std::string_view::npos && !name.substr(at).starts_with("@@");
+}
+
 // The smaller, the better is it known.
 auto familiarity(const NamedCode& symbol) {
   const size_t underscores = std::min(symbol.name.find_first_not_of('_'), symbol.name.size());
-  return std::tuple(rank_of(symbol.binding), underscores, symbol.name);
+  return std::tuple(rank_of(symbol.binding), has_old_version(symbol.name), underscores, symbol.name);
 }
 
 // By address; of those at one address the one that names it comes last.

@@ -40,8 +40,8 @@ inline constexpr uint32_t kNoName = UINT32_MAX;
 // several symbols at one address the largest names it, of equally large ones the last in the table; one without a size
 // reaches to the next, of whatever section; where one ends, nothing names what follows.
 //
-// People know code by the alias that is global before weak before local, then has the fewest underscores in front, then is the
-// first by name; but code that a symbol of another section reaches, since it has no size, by the name of its section: .plt, where
+// People know code by the alias that is global before weak before local, then has no old version ("name@V1"), then has the fewest
+// underscores in front, then is the first by name; but code that a symbol of another section reaches, since it has no size, by the name of its section: .plt, where
 // the symbol is _init.
 class SymbolCursor {
  public:

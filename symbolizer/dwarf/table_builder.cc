@@ -363,6 +363,7 @@ BuiltTable TableBuilder::build() {
     }
   }
   writer_.readers(readers_);
+  writer_.kernel_text(inputs_.kernel_text);
   if (problems_met_ > kMaxProblems) {
     problems_.push_back(fmt::format("and {} more like these", problems_met_ - kMaxProblems));
   }

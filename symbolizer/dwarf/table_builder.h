@@ -1,6 +1,7 @@
 // A binary's DWARF and symbols made into its one symbol table (symtab/).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct TableInputs {
   std::vector<NamedCode> symbols;
   std::vector<CodeSection> sections;  // that symbols name the code of: by address, without overlaps
   SymtabQuality symbol_quality = SymtabQuality::kNone;  // of what the symbols are from
-  std::vector<elf::Segment> segments;  // of the binary itself; empty: only a debug file is at hand
+  std::vector<elf::Segment> segments;        // of the binary itself; empty: only a debug file is at hand
+  std::optional<uint64_t> kernel_text = {};  // ELF address of a kernel's symbol _text
   SymtabIdentity identity;
   // What the table may claim at most: less where a file is not at hand that the DWARF needs.
   SymtabQuality max_quality = SymtabQuality::kFull;

@@ -15,9 +15,9 @@ constexpr uint64_t kMaxExpandedSize = 100'000;
 // and up to four times as many where substitutions repeat both.
 constexpr uint64_t kMaxTemplateCopies = 16'384;
 
-using Children = std::array<const demangle_component*, 2>;
+}  // namespace
 
-Children children_of(const demangle_component& component) {
+ComponentChildren children_of(const demangle_component& component) {
   switch (component.type) {
     case DEMANGLE_COMPONENT_NAME:
     case DEMANGLE_COMPONENT_TEMPLATE_PARAM:
@@ -45,6 +45,8 @@ Children children_of(const demangle_component& component) {
       return {component.u.s_binary.left, component.u.s_binary.right};
   }
 }
+
+namespace {
 
 bool is_parameter_reference(const demangle_component& component) {
   const bool is_reference =

@@ -3,7 +3,13 @@
 
 #include <libiberty/demangle.h>
 
+#include <array>
+
 namespace plimsoll::symbolizer {
+
+// What a component refers to; null where there is less.
+using ComponentChildren = std::array<const demangle_component*, 2>;
+ComponentChildren children_of(const demangle_component& component);
 
 // False for a name that is not worth its risks: its components, each counted as often as a substitution refers to it,
 // are too many to walk, or its templates would take too much of the stack. Takes time in proportion to the components

@@ -1,21 +1,18 @@
 #include "symbolizer/repository/binary_facts.h"
 
 #include <elf.h>
-#include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/checksum.h"
+#include "elf/binary_part.h"
 #include "elf/build_id.h"
 #include "elf/elf_file.h"
+#include "elf/hashes/htl_hash.h"
+#include "symbolizer/repository/source_archive.h"
 
 namespace plimsoll::symbolizer {
 namespace {
-
-constexpr size_t kHashedEndBytes = 4096;
-constexpr size_t kHtlHashBytes = 16;
 
 bool has_section(const elf::ElfFile& file, std::string_view name) {
   return !file.section_bytes(name).empty();
@@ -69,6 +66,9 @@ Status expect_whole(Bytes image, std::string_view name) {
 
 // Code that was left out is the sign of a debug file; a supplementary file of dwz has no code at all.
 BinaryKind kind_of(const elf::ElfFile& file) {
+  if (elf::whole_file_hash(file)) {
+    return BinaryKind::kDebug;
+  }
   bool has_code = file.sections().empty();
   for (const elf::Section& section : file.sections()) {
     if ((section.flags & SHF_EXECINSTR) != 0) {
@@ -85,21 +85,15 @@ BinaryKind kind_of(const elf::ElfFile& file) {
 }  // namespace
 
 std::string_view name_of(BinaryKind kind) {
-  return kind == BinaryKind::kExecutable ? "executable" : "debug";
-}
-
-std::string htl_hash(Bytes image) {
-  const size_t end_bytes = std::min(image.size(), kHashedEndBytes);
-  std::string hashed(as_text(image.first(end_bytes)));
-  hashed += as_text(image.last(end_bytes));
-  for (int shift = 56; shift >= 0; shift -= 8) {
-    hashed += static_cast<char>((uint64_t{image.size()} >> static_cast<unsigned>(shift)) & 0xffU);
+  switch (kind) {
+    case BinaryKind::kExecutable:
+      return "executable";
+    case BinaryKind::kDebug:
+      return "debug";
+    case BinaryKind::kSources:
+      return "sources";
   }
-  std::array<char, 32> digest{};
-  if (::gnutls_hash_fast(GNUTLS_DIG_SHA256, hashed.data(), hashed.size(), digest.data()) != 0) {
-    return {};
-  }
-  return {digest.data(), kHtlHashBytes};
+  return "";
 }
 
 Result<BinaryFacts> examine_binary(Bytes image, std::string_view name) {
@@ -119,12 +113,34 @@ Result<BinaryFacts> examine_binary(Bytes image, std::string_view name) {
     return fail(ErrorCode::kUnsupported, "{} has a build ID of {} bytes; {} to {} are supported", name,
                 build_id.size(), kMinBuildIdBytes, kMaxBuildIdBytes);
   }
+  const auto whole_hash = elf::whole_file_hash(*file);
   return BinaryFacts{.build_id = std::string(build_id),
                      .kind = kind_of(*file),
                      .quality = quality_of(*file),
                      .size_bytes = image.size(),
                      .content_hash = content_hash(image),
-                     .htl_hash = htl_hash(image)};
+                     .htl_hash = whole_hash ? std::string(*whole_hash) : elf::htl_hash(image),
+                     .is_part = whole_hash.has_value()};
+}
+
+Result<BinaryFacts> examine_file(Bytes image, std::string_view build_id, std::string_view name) {
+  if (!is_source_archive(image)) {
+    return examine_binary(image, name);
+  }
+  if (build_id.size() < kMinBuildIdBytes || build_id.size() > kMaxBuildIdBytes) {
+    return with_hint(
+        with_field(fail(ErrorCode::kInvalid, "{} is an archive of sources, and no build ID is given", name),
+                   "build_id"),
+        "give the build ID of the binary that was built of them");
+  }
+  if (const auto sources = SourceArchive::parse(image); !sources) {
+    return propagate(sources, "reading {}", name);
+  }
+  return BinaryFacts{.build_id = std::string(build_id),
+                     .kind = BinaryKind::kSources,
+                     .size_bytes = image.size(),
+                     .content_hash = content_hash(image),
+                     .htl_hash = elf::htl_hash(image)};
 }
 
 }  // namespace plimsoll::symbolizer

@@ -1,6 +1,7 @@
 // What the repository of binaries wants to know of a file before it keeps it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,10 +12,12 @@
 
 namespace plimsoll::symbolizer {
 
-// A separate debug file has the names, and not the code, of the executable (or shared library) with the same build ID.
-enum class BinaryKind : uint8_t { kExecutable, kDebug };
+// A separate debug file has the names, and not the code, of the executable (or shared library) with the same build ID. Sources: an archive of
+// its source files (source_archive.h).
+enum class BinaryKind : uint8_t { kExecutable, kDebug, kSources };
+inline constexpr std::array kBinaryKinds{BinaryKind::kExecutable, BinaryKind::kDebug, BinaryKind::kSources};
 
-// "executable", "debug".
+// "executable", "debug", "sources".
 std::string_view name_of(BinaryKind kind);
 
 struct BinaryFacts {
@@ -24,7 +27,9 @@ struct BinaryFacts {
   store::SymbolQuality quality = store::SymbolQuality::kNone;
   uint64_t size_bytes = 0;
   std::string content_hash;  // content_hash() of base/checksum.h
-  std::string htl_hash;      // htl_hash()
+  std::string htl_hash;  // of elf/hashes/htl_hash.h; of a part, that of the whole file, as the part has it
+  // A debug file that a machine has made of an executable (elf/binary_part.h).
+  bool is_part = false;
 };
 
 // Build IDs have at least so many bytes: shorter ones have no place in a folder by build ID. Linkers make 8 to 20, users up to 64.
@@ -35,8 +40,8 @@ inline constexpr size_t kMaxBuildIdBytes = 64;
 // errors.
 Result<BinaryFacts> examine_binary(Bytes image, std::string_view name);
 
-// By which OTLP profilers name a file (process.executable.build_id.htlhash): the first 16 bytes of the SHA-256 of the first 4096 bytes, the
-// last 4096 bytes, and the length as a big-endian number of 64 bits.
-std::string htl_hash(Bytes image);
+// As examine_binary(), or of an archive of sources, which does not say of which build it is: `build_id` does. kInvalid for one without a
+// `build_id`.
+Result<BinaryFacts> examine_file(Bytes image, std::string_view build_id, std::string_view name);
 
 }  // namespace plimsoll::symbolizer

@@ -45,18 +45,21 @@ bool read_hex(std::string_view& line, std::string& bytes) {
   return read.has_value();
 }
 
-Status read_file_line(std::string_view line, BinaryRecord& record) {
+Status read_file_line(std::string_view line, bool is_part, BinaryRecord& record) {
   KeptFile file;
+  file.is_part = is_part;
   const std::string_view kind = next_word(line);
   int quality = 0;
-  const bool is_kind = kind == name_of(BinaryKind::kExecutable) || kind == name_of(BinaryKind::kDebug);
+  const auto* const known =
+      std::ranges::find(kBinaryKinds, kind, [](BinaryKind one) { return name_of(one); });
   const bool is_read = read_number(line, quality) && read_number(line, file.size_bytes) &&
                        read_hex(line, file.content_hash) && read_hex(line, file.htl_hash) &&
                        read_number(line, file.modified_ns) && read_number(line, file.added_ns);
-  if (!is_kind || !is_read || quality < 0 || quality > static_cast<int>(store::SymbolQuality::kFull)) {
+  if (known == kBinaryKinds.end() || !is_read || quality < 0 ||
+      quality > static_cast<int>(store::SymbolQuality::kFull)) {
     return damaged_record("a line of a file");
   }
-  file.kind = kind == name_of(BinaryKind::kDebug) ? BinaryKind::kDebug : BinaryKind::kExecutable;
+  file.kind = *known;
   file.quality = static_cast<store::SymbolQuality>(quality);
   file.source = line.substr(0, kMaxSourceBytes);
   record.set(std::move(file));
@@ -68,8 +71,8 @@ Status read_record_line(std::string_view line, BinaryRecord& record) {
   if (key == "build_id") {
     return read_hex(line, record.build_id) ? Status() : damaged_record("the build ID");
   }
-  if (key == "file") {
-    return read_file_line(line, record);
+  if (key == "file" || key == "part") {
+    return read_file_line(line, key == "part", record);
   }
   if (key == "label") {
     const std::string_view label = next_word(line);
@@ -95,6 +98,10 @@ Status add_label(BinaryLabels& labels, std::string_view key, std::string_view te
     labels.emplace_back(std::string(key), printable(text));
   }
   return {};
+}
+
+std::string described_kind(const KeptFile& file) {
+  return fmt::format("{}{}", name_of(file.kind), file.is_part ? " (part)" : "");
 }
 
 const KeptFile* BinaryRecord::file(BinaryKind kind) const {
@@ -136,9 +143,10 @@ std::string encode_record(const BinaryRecord& record) {
   std::string text(kRecordHead);
   text += fmt::format("build_id {}\n", to_hex(record.build_id));
   for (const KeptFile& file : record.files) {
-    text += fmt::format("file {} {} {} {} {} {} {} {}\n", name_of(file.kind), static_cast<int>(file.quality),
-                        file.size_bytes, to_hex(file.content_hash), to_hex(file.htl_hash), file.modified_ns,
-                        file.added_ns, printable(std::string_view(file.source).substr(0, kMaxSourceBytes)));
+    text += fmt::format("{} {} {} {} {} {} {} {} {}\n", file.is_part ? "part" : "file", name_of(file.kind),
+                        static_cast<int>(file.quality), file.size_bytes, to_hex(file.content_hash),
+                        to_hex(file.htl_hash), file.modified_ns, file.added_ns,
+                        printable(std::string_view(file.source).substr(0, kMaxSourceBytes)));
   }
   for (const auto& [key, value] : record.labels) {
     text += fmt::format("label {} {}\n", key, value);

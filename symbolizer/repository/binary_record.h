@@ -32,7 +32,11 @@ struct KeptFile {
       0;                 // of the file in the repository, which never changes: what differs has been replaced
   int64_t added_ns = 0;  // wall clock
   std::string source = {};  // "alice at 10.0.0.7:51234: app.debug", for people
+  bool is_part = false;     // as in BinaryFacts
 };
+
+// "executable", "debug", "debug (part)", "sources": for people.
+std::string described_kind(const KeptFile& file);
 
 struct BinaryRecord {
   std::string build_id = {};         // bytes

@@ -18,8 +18,6 @@
 namespace plimsoll::symbolizer {
 namespace {
 
-constexpr std::array kKinds{BinaryKind::kExecutable, BinaryKind::kDebug};
-
 std::string folder_of_entry(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
 }
@@ -45,7 +43,21 @@ KeptFile kept_file(const BinaryFacts& facts, int64_t modified_ns, int64_t added_
           .htl_hash = facts.htl_hash,
           .modified_ns = modified_ns,
           .added_ns = added_ns,
-          .source = std::move(source)};
+          .source = std::move(source),
+          .is_part = facts.is_part};
+}
+
+// Nothing in sources says of which build they are: the last that were given are the right ones. Of files with as many symbols, one that
+// nothing was left out of goes before a part.
+bool is_better(const BinaryFacts& facts, const KeptFile& kept) {
+  if (facts.kind == BinaryKind::kSources) {
+    return facts.content_hash != kept.content_hash;
+  }
+  return facts.quality > kept.quality || (facts.quality == kept.quality && kept.is_part && !facts.is_part);
+}
+
+bool is_worse(const BinaryFacts& facts, const KeptFile& kept) {
+  return facts.quality < kept.quality || (facts.quality == kept.quality && facts.is_part && !kept.is_part);
 }
 
 int64_t modified_ns_of(const struct stat& info) {
@@ -56,16 +68,25 @@ bool is_same_state(const struct stat& info, const KeptFile& file) {
   return static_cast<uint64_t>(info.st_size) == file.size_bytes && modified_ns_of(info) == file.modified_ns;
 }
 
+// Of is_of_same_build().
+constexpr std::string_view kContent = "content";
+
 std::unexpected<Error> conflict(const BinaryFacts& facts, const KeptFile& kept) {
-  return with_hint(fail(ErrorCode::kConflict,
-                        "the {} file of build ID {} is kept with other bytes and as many symbols ({}; hash "
-                        "{}, this one {})",
-                        name_of(facts.kind), to_hex(facts.build_id), store::name_of(facts.quality),
-                        to_hex(kept.content_hash), to_hex(facts.content_hash)),
+  auto failure = fail(ErrorCode::kConflict,
+                      "the {} file of build ID {} is kept with other bytes and as many symbols ({}; hash "
+                      "{}, this one {})",
+                      name_of(facts.kind), to_hex(facts.build_id), store::name_of(facts.quality),
+                      to_hex(kept.content_hash), to_hex(facts.content_hash));
+  failure = with_field(std::move(failure), std::string(kContent));
+  return with_hint(std::move(failure),
                    "two builds have one build ID: check how it is made; the file that came first is kept");
 }
 
 }  // namespace
+
+bool is_of_same_build(const Error& error) {
+  return error.code == ErrorCode::kConflict && error.field == kContent;
+}
 
 std::string_view name_of(AddOutcome outcome) {
   switch (outcome) {
@@ -137,10 +158,12 @@ Status BinaryRepository::remove_leftovers() const {
 Status BinaryRepository::recover() {
   std::set<std::string> build_ids;
   const Status listed = for_each_file(data_dir_, [&build_ids](const std::string& path) {
-    for (const std::string_view ending : {".record", ".debug", ""}) {
-      if (const auto build_id = build_id_of_path(path, ending)) {
-        build_ids.insert(*build_id);
-      }
+    auto build_id = build_id_of_path(path, ".record");
+    for (const BinaryKind kind : kBinaryKinds) {
+      build_id = build_id ? std::move(build_id) : build_id_of_path(path, ending_of(kind));
+    }
+    if (build_id) {
+      build_ids.insert(*std::move(build_id));
     }
   });
   if (!listed) {
@@ -172,7 +195,7 @@ Status BinaryRepository::recover_build(const std::string& build_id) {
   const bool had_record = noted.has_value();
   BinaryRecord record = noted ? *std::move(noted) : BinaryRecord{.build_id = build_id};
   bool is_changed = !had_record;
-  for (const BinaryKind kind : kKinds) {
+  for (const BinaryKind kind : kBinaryKinds) {
     const auto has_changed = recover_file(record, kind);
     if (!has_changed) {
       return leave_out(has_changed.error());
@@ -223,7 +246,7 @@ Result<std::optional<KeptFile>> BinaryRepository::read_kept(const std::string& b
   if (!map) {
     return propagate(map);
   }
-  const auto facts = examine_binary(map->bytes(), path);
+  const auto facts = examine_file(map->bytes(), build_id, path);
   if (facts && facts->build_id == build_id && facts->kind == kind) {
     return std::optional(kept_file(*facts, modified_ns, wall_now_ns(), "found at the start of the server"));
   }
@@ -242,13 +265,29 @@ Result<StagedBinary> BinaryRepository::stage(uint64_t declared_bytes) const {
 
 Result<AddedBinary> BinaryRepository::add(StagedBinary staged, const BinaryOrigin& origin) {
   const auto map = staged.map();
-  const auto facts = map ? examine_binary(map->bytes(), "the file") : Result<BinaryFacts>(propagate(map));
+  const auto examine = [&origin](Bytes image) {
+    return origin.may_be_sources ? examine_file(image, origin.build_id, "the file")
+                                 : examine_binary(image, "the file");
+  };
+  const auto facts = map ? examine(map->bytes()) : Result<BinaryFacts>(propagate(map));
   if (!facts) {
     return propagate(facts);
   }
   if (!origin.build_id.empty() && origin.build_id != facts->build_id) {
     return fail(ErrorCode::kConflict, "the file has the build ID {}, not {}", to_hex(facts->build_id),
                 to_hex(origin.build_id));
+  }
+  if (!origin.content_hash.empty() && origin.content_hash != facts->content_hash) {
+    return with_hint(fail(ErrorCode::kCorrupt, "the content has the hash {}, not {} as stated",
+                          to_hex(facts->content_hash), to_hex(origin.content_hash)),
+                     "the file has changed on the way: send it from its start");
+  }
+  if (origin.kind && *origin.kind != facts->kind) {
+    return fail(ErrorCode::kConflict, "the file is of the kind \"{}\", not \"{}\"", name_of(facts->kind),
+                name_of(*origin.kind));
+  }
+  if (origin.must_be_part && !facts->is_part) {
+    return fail(ErrorCode::kConflict, "the file is a debug file that no machine has made of an executable");
   }
   const std::lock_guard one(adding_);
   BinaryRecord record = find(facts->build_id).value_or(BinaryRecord{.build_id = facts->build_id});
@@ -258,13 +297,13 @@ Result<AddedBinary> BinaryRepository::add(StagedBinary staged, const BinaryOrigi
     }
   }
   const KeptFile* const kept = record.file(facts->kind);
-  if (kept == nullptr || kept->quality < facts->quality) {
+  if (kept == nullptr || is_better(*facts, *kept)) {
     return place(std::move(staged), *facts, std::move(record), origin);
   }
-  if (kept->quality == facts->quality && kept->content_hash != facts->content_hash) {
+  const bool is_known = !is_worse(*facts, *kept);
+  if (is_known && kept->content_hash != facts->content_hash) {
     return conflict(*facts, *kept);
   }
-  const bool is_known = kept->quality == facts->quality;
   AddedBinary added{.outcome = is_known ? AddOutcome::kKnown : AddOutcome::kWorse,
                     .build_id = facts->build_id,
                     .file = *kept};
@@ -291,10 +330,22 @@ Result<AddedBinary> BinaryRepository::place(StagedBinary staged, const BinaryFac
   added.file = kept_file(facts, *modified_ns, origin.now_ns,
                          printable(std::string_view(origin.source).substr(0, kMaxSourceBytes)));
   record.set(added.file);
+  set_arriving(facts.build_id);
   Status done = make_folder_of(facts.build_id);
   done = done ? staged.move_to(kept_path(data_dir_, facts.build_id, facts.kind)) : done;
   done = done ? keep_record(std::move(record)) : done;
+  set_arriving({});
   return done ? Result<AddedBinary>(std::move(added)) : propagate(done);
+}
+
+void BinaryRepository::set_arriving(std::string_view build_id) {
+  const std::lock_guard lock(mutex_);
+  arriving_ = build_id;
+}
+
+bool BinaryRepository::is_arriving(std::string_view build_id) const {
+  const std::lock_guard lock(mutex_);
+  return !arriving_.empty() && arriving_ == build_id;
 }
 
 Status BinaryRepository::keep_record(BinaryRecord record) {
@@ -313,7 +364,7 @@ Status BinaryRepository::keep_record(BinaryRecord record) {
 
 // The record goes last: a file without one would be noted again.
 Status BinaryRepository::remove_build(const BinaryRecord& record) {
-  for (const BinaryKind kind : kKinds) {
+  for (const BinaryKind kind : kBinaryKinds) {
     if (const Status removed = remove_file(kept_path(data_dir_, record.build_id, kind), calls_); !removed) {
       return removed;
     }

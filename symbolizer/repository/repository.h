@@ -30,14 +30,22 @@ struct BinaryOrigin {
   std::string source = {};  // KeptFile::source
   BinaryLabels labels = {};
   int64_t now_ns = 0;  // wall clock
-  // Where the caller says which build it is; another one in the file is kConflict. Empty: whatever the file says.
+  // Where the caller says which build it is; another one in the file is kConflict. Empty: whatever the file says; sources require it.
   std::string build_id = {};
+  // Where the caller says what it is, likewise.
+  std::optional<BinaryKind> kind = {};
+  // False: an archive is refused as any other file that is no ELF file.
+  bool may_be_sources = true;
+  // Another debug file than a part (elf/binary_part.h) is kConflict.
+  bool must_be_part = false;
+  // Where the caller says what content_hash() (base/checksum.h) of it is; other content is kCorrupt.
+  std::string content_hash = {};
 };
 
 // Of a file that was added.
 enum class AddOutcome : uint8_t {
   kAdded,     // the first of its kind
-  kReplaced,  // it is better than the one that was there
+  kReplaced,  // it is better than the one that was there; sources: it differs
   kKnown,     // the same file is kept already
   kWorse,     // the one that is kept has better symbols, and stays
 };
@@ -50,8 +58,13 @@ struct AddedBinary {
   KeptFile file = {};  // the one that is kept now
 
   // Whether there may be names now that there were not before.
+  bool has_new_symbols() const { return is_new() && file.kind != BinaryKind::kSources; }
   bool is_new() const { return outcome == AddOutcome::kAdded || outcome == AddOutcome::kReplaced; }
 };
+
+// Whether BinaryRepository::add() refused a file because one of the same build and kind is kept with other
+// bytes and as many symbols. Other conflicts say nothing of what is kept.
+bool is_of_same_build(const Error& error);
 
 struct TrimReport {
   uint64_t builds = 0;
@@ -75,11 +88,14 @@ class BinaryRepository {
   // `declared_bytes` now; none is set aside for them.
   Result<StagedBinary> stage(uint64_t declared_bytes = 0) const;
 
-  // Keeps a file by the build ID that it has inside: durable when this returns, and seen either whole or not at all. A file with fewer symbols
-  // never replaces one with more. kConflict where the same build has other bytes with as many symbols: what is there stays.
+  // Keeps a file by the build ID that it has inside, and sources by the origin's: durable when this returns, and seen either whole or not at all. A file with fewer symbols
+  // never replaces one with more; other sources replace those that are there. kConflict where the same build has other bytes with as many symbols: what is there stays.
   Result<AddedBinary> add(StagedBinary staged, const BinaryOrigin& origin);
 
   std::optional<BinaryRecord> find(std::string_view build_id) const;
+
+  // Whether a file of it may be on disk already, and find() does not tell yet.
+  bool is_arriving(std::string_view build_id) const;
 
   // Removes builds that are not among `used`: those that came longer ago than the limit, then the oldest, until the others fit. `used` has
   // build IDs as rows have them, which perf may have cut (elf::is_build).
@@ -111,6 +127,7 @@ class BinaryRepository {
   Status remove_build(const BinaryRecord& record);
   Result<AddedBinary> place(StagedBinary staged, const BinaryFacts& facts, BinaryRecord record,
                             const BinaryOrigin& origin);
+  void set_arriving(std::string_view build_id);
   Status make_folder_of(std::string_view build_id) const;
   // Whether the oldest unused builds are to make room.
   bool is_nearly_full() const {
@@ -127,6 +144,7 @@ class BinaryRepository {
   mutable std::mutex mutex_;
   // Guarded by mutex_; changed only with adding_ held too.
   Records records_;
+  std::string arriving_;  // a build ID; empty: none is
 };
 
 }  // namespace plimsoll::symbolizer

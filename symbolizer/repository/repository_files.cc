@@ -26,8 +26,25 @@ std::string incoming_path(std::string_view data_dir) {
   return fmt::format("{}/binaries/incoming", data_dir);
 }
 
+std::string_view ending_of(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::kExecutable:
+      return "";
+    case BinaryKind::kDebug:
+      return ".debug";
+    case BinaryKind::kSources:
+      return ".sources";
+  }
+  return "";
+}
+
 std::string kept_path(std::string_view data_dir, std::string_view build_id, BinaryKind kind) {
-  return entry_path(data_dir, build_id, kind == BinaryKind::kDebug ? ".debug" : "");
+  return entry_path(data_dir, build_id, ending_of(kind));
+}
+
+std::string sources_path(std::string_view data_dir, std::string_view hex_build_id) {
+  const auto build_id = parse_build_id(hex_build_id);
+  return build_id ? kept_path(data_dir, *build_id, BinaryKind::kSources) : std::string();
 }
 
 std::string record_path(std::string_view data_dir, std::string_view build_id) {

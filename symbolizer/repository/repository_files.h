@@ -2,6 +2,7 @@
 //
 //   DATA/binaries/.build-id/aa/REST          executable (or shared library) of build ID aaREST
 //   DATA/binaries/.build-id/aa/REST.debug    its separate debug file
+//   DATA/binaries/.build-id/aa/REST.sources  an archive of its source files (source_archive.h)
 //   DATA/binaries/.build-id/aa/REST.record   which files there are, and where they came from (binary_record.h)
 //   DATA/binaries/incoming/NAME.tmp          files that are arriving
 //
@@ -21,8 +22,12 @@ namespace plimsoll::symbolizer {
 
 std::string repository_path(std::string_view data_dir);
 std::string incoming_path(std::string_view data_dir);
+// What follows the build ID in the name of a file of that kind.
+std::string_view ending_of(BinaryKind kind);
 // Whether it is there or not. Build IDs have at least kMinBuildIdBytes.
 std::string kept_path(std::string_view data_dir, std::string_view build_id, BinaryKind kind);
+// Of the sources of a build by its ID in hexadecimal digits; empty for what is none.
+std::string sources_path(std::string_view data_dir, std::string_view hex_build_id);
 std::string record_path(std::string_view data_dir, std::string_view build_id);
 
 // Adds the repository to the folders in which debug files are looked for, before all others.

@@ -14,7 +14,7 @@ std::optional<std::string> damage_of(std::string_view data_dir, const std::strin
                                      const KeptFile& file) {
   const std::string path = kept_path(data_dir, build_id, file.kind);
   const auto map = MappedFile::open(path, std::numeric_limits<uint64_t>::max());
-  const auto facts = map ? examine_binary(map->bytes(), path) : Result<BinaryFacts>(propagate(map));
+  const auto facts = map ? examine_file(map->bytes(), build_id, path) : Result<BinaryFacts>(propagate(map));
   if (facts && facts->build_id == build_id && facts->kind == file.kind &&
       facts->content_hash == file.content_hash) {
     return std::nullopt;

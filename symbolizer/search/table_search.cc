@@ -8,9 +8,11 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "base/checksum.h"
 #include "base/hex.h"
+#include "elf/binary_part.h"
 #include "elf/build_id.h"
 #include "symbolizer/dwarf/table_builder.h"
 #include "symbolizer/go/go_symbols.h"
@@ -194,6 +196,9 @@ class TableSearch {
       }
     }
     if (!debug_file_) {
+      debug_file_ = std::exchange(poor_part_, std::nullopt);
+    }
+    if (!debug_file_) {
       search_.add_reason("no separate debug file");
     }
   }
@@ -214,7 +219,9 @@ class TableSearch {
       search_.add_reason(found->path + " is a debug file of another build");
       return;
     }
-    debug_file_ = std::move(*found);
+    // What a machine sent of a stripped file hides no debug file that lies elsewhere.
+    const bool is_poor = elf::whole_file_hash(found->elf) && !has_dwarf(*found);
+    (is_poor ? poor_part_ : debug_file_) = std::move(*found);
   }
 
   // False where the file refers to one that is not there.
@@ -293,6 +300,20 @@ class TableSearch {
     return {};
   }
 
+  // What has all that the binary has but its code; null: nothing does.
+  const FoundFile* binary_or_part() const {
+    if (binary_) {
+      return &*binary_;
+    }
+    return debug_file_ && elf::whole_file_hash(debug_file_->elf) ? &*debug_file_ : nullptr;
+  }
+
+  // Where a kernel's code begins. Other programs may have such a symbol, too: nothing is counted from there.
+  static std::optional<uint64_t> kernel_text(const std::vector<NamedCode>& symbols) {
+    const auto text = std::ranges::find(symbols, "_text", &NamedCode::name);
+    return text == symbols.end() ? std::nullopt : std::optional(text->address);
+  }
+
   // The best there are, for what DWARF does not name.
   void find_symbols(TableInputs& inputs) {
     for (const FoundFile* file : {binary_ ? &*binary_ : nullptr, debug_file_ ? &*debug_file_ : nullptr}) {
@@ -300,15 +321,17 @@ class TableSearch {
         inputs.symbols = code_symbols(file->elf, SHT_SYMTAB);
         inputs.sections = code_sections(file->elf);
         inputs.symbol_quality = SymtabQuality::kSymtab;
+        inputs.kernel_text = kernel_text(inputs.symbols);
       }
     }
-    if (!inputs.symbols.empty() || !binary_) {
+    const FoundFile* const exporting = binary_or_part();
+    if (!inputs.symbols.empty() || exporting == nullptr) {
       return;
     }
-    inputs.symbols = code_symbols(binary_->elf, SHT_DYNSYM);
-    inputs.sections = code_sections(binary_->elf);
+    inputs.symbols = code_symbols(exporting->elf, SHT_DYNSYM);
+    inputs.sections = code_sections(exporting->elf);
     inputs.symbol_quality = SymtabQuality::kDynsym;
-    add_mini_debug_info(*binary_, inputs);
+    add_mini_debug_info(*exporting, inputs);
     if (inputs.symbols.empty()) {
       search_.add_reason("it is stripped and exports no functions");
     }
@@ -339,8 +362,9 @@ class TableSearch {
     find_symbols(inputs);
     inputs.symbol_quality = inputs.symbols.empty() ? SymtabQuality::kNone : inputs.symbol_quality;
     inputs.identity = {static_cast<uint32_t>(kind_), identity_};
-    if (binary_ && !is_debug_file(*binary_)) {
-      inputs.segments = binary_->elf.segments();
+    const FoundFile* const whole = binary_or_part();
+    if (whole != nullptr && (elf::whole_file_hash(whole->elf) || !is_debug_file(*whole))) {
+      inputs.segments = whole->elf.segments();
     }
     if (dwarf == nullptr && !debug_file_) {
       search_.add_reason("it has no DWARF");
@@ -357,8 +381,8 @@ class TableSearch {
       inputs.find_split = [this, dwarf](const SplitName& split) { return find_split(split, *dwarf); };
     }
     // A stripped Go program exports at most what C calls of it.
-    if (binary_ && inputs.debug.empty() && inputs.symbol_quality < SymtabQuality::kSymtab) {
-      if (auto go = build_go_table(binary_->elf, inputs.identity)) {
+    if (whole != nullptr && inputs.debug.empty() && inputs.symbol_quality < SymtabQuality::kSymtab) {
+      if (auto go = build_go_table(whole->elf, inputs.identity)) {
         const bool is_better = go->quality > inputs.symbol_quality;
         keep(std::move(*go));
         if (is_better) {
@@ -386,6 +410,7 @@ class TableSearch {
   FileSearch search_;
   std::optional<FoundFile> binary_;
   std::optional<FoundFile> debug_file_;
+  std::optional<FoundFile> poor_part_;  // a part without DWARF
   std::optional<FoundFile> supplement_;
   std::optional<FoundFile> package_;
   std::deque<FoundFile> splits_;  // kept: the builder borrows their bytes

@@ -245,16 +245,32 @@ std::optional<uint64_t> Symtab::address_of(uint64_t file_offset) const {
   return std::nullopt;
 }
 
-SymtabReaders Symtab::readers() const {
+ByteReader Symtab::behind_parts() const {
   uint64_t parts_end = 0;
   for (const BlobHeader& blob : header_.blobs) {
     parts_end = std::max(parts_end, blob.offset + blob.bytes);
   }
   ByteReader reader(file_);
   reader.seek(parts_end);
+  return reader;
+}
+
+SymtabReaders Symtab::readers() const {
+  ByteReader reader = behind_parts();
   const auto magic = reader.read<std::array<char, 8>>();
   const auto readers = reader.read<SymtabReaders>();
   return reader.ok() && magic == kReadersMagic ? readers : SymtabReaders{};
+}
+
+std::optional<uint64_t> Symtab::kernel_text() const {
+  ByteReader reader = behind_parts();
+  auto magic = reader.read<std::array<char, 8>>();
+  if (magic == kReadersMagic) {
+    reader.read<SymtabReaders>();
+    magic = reader.read<std::array<char, 8>>();
+  }
+  const auto address = reader.read<uint64_t>();
+  return reader.ok() && magic == kKernelMagic ? std::optional(address) : std::nullopt;
 }
 
 std::string_view Symtab::producer(uint32_t unit) const {

@@ -59,6 +59,9 @@ class Symtab {
   // Which units another reader has read; zeros: none.
   SymtabReaders readers() const;
 
+  // ELF address of a kernel's symbol _text; nothing where the table is of another binary.
+  std::optional<uint64_t> kernel_text() const;
+
   std::string_view producer(uint32_t unit) const;
   uint32_t language(uint32_t unit) const;
   SymtabQuality quality() const { return static_cast<SymtabQuality>(header_.quality); }
@@ -74,6 +77,8 @@ class Symtab {
 
  private:
   Symtab() = default;
+  // At what follows the last part.
+  ByteReader behind_parts() const;
   // Sets columns_ and blobs_ from the header.
   Status map_parts();
   const PackedArray& column(Column which) const { return columns_[static_cast<size_t>(which)]; }

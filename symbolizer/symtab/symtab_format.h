@@ -74,6 +74,10 @@ struct SymtabReaders {
 };
 inline constexpr std::array<char, 8> kReadersMagic{'P', 'L', 'R', 'E', 'A', 'D', 'E', 'R'};
 
+// Behind these, or in their place, and only in tables of kernels: the address of the symbol _text, from which
+// profiles count the kernel's addresses.
+inline constexpr std::array<char, 8> kKernelMagic{'P', 'L', 'K', 'E', 'R', 'N', 'E', 'L'};
+
 struct ColumnHeader {
   uint64_t offset;  // of its table
   uint64_t rows;

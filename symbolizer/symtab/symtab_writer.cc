@@ -203,6 +203,10 @@ std::string SymtabWriter::finish(const SymtabIdentity& identity, SymtabQuality q
     file += as_text(std::as_bytes(std::span(kReadersMagic)));
     file += as_text(std::as_bytes(std::span(&readers_, 1)));
   }
+  if (kernel_text_) {
+    file += as_text(std::as_bytes(std::span(kKernelMagic)));
+    file += as_text(std::as_bytes(std::span(&*kernel_text_, 1)));
+  }
   std::memcpy(file.data(), &header, sizeof header);
   seal_symtab(file);
   return file;

@@ -72,6 +72,9 @@ class SymtabWriter {
 
   void readers(const SymtabReaders& readers) { readers_ = readers; }
 
+  // Symtab::kernel_text().
+  void kernel_text(std::optional<uint64_t> address) { kernel_text_ = address; }
+
   std::string finish(const SymtabIdentity& identity, SymtabQuality quality) &&;
 
  private:
@@ -121,6 +124,7 @@ class SymtabWriter {
   std::vector<Row> rows_;
   std::vector<SymtabSegment> segments_;
   SymtabReaders readers_;
+  std::optional<uint64_t> kernel_text_;
 };
 
 // Sets size and checksums in the header of a table to what its bytes are. finish() has done that; tests damage tables on purpose.

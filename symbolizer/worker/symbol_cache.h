@@ -1,4 +1,4 @@
-// Symbols of binaries that were needed lately, so that a batch of new locations does not read every file anew.
+// Symbols of binaries that were needed lately, so that a batch of new locations does not read every file again.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ std::optional<BinarySymbols> SymbolLoader::load(const WantedBinary& wanted) {
     return BinarySymbols(std::move(kept), is_full ? std::string() : std::string(wanted.reasons),
                          std::string(wanted.looked_at));
   }
-  auto made = make(wanted);
+  auto made = take_or_make(wanted);
   if (!made) {
     return std::nullopt;
   }
@@ -48,6 +48,18 @@ std::optional<BinarySymbols> SymbolLoader::load(const WantedBinary& wanted) {
     }
   }
   return BinarySymbols(std::move(made->mapped), std::move(made->reasons), std::move(made->looked_at));
+}
+
+std::optional<MadeTable> SymbolLoader::take_or_make(const WantedBinary& wanted) {
+  auto taken = options_.remote == nullptr ? std::nullopt : options_.remote->take(wanted.identity);
+  if (!taken) {
+    return make(wanted);
+  }
+  MadeTable result;
+  result.quality = taken->table.quality();
+  result.mapped = std::move(*taken);
+  result.looked_at = looked_at_of_failure(wanted);
+  return result;
 }
 
 std::optional<MadeTable> SymbolLoader::make(const WantedBinary& wanted) {

@@ -8,6 +8,11 @@
 #include "elf/elf_file.h"
 
 namespace plimsoll::symbolizer {
+namespace {
+
+constexpr std::string_view kNoNames = "no profile contains its symbols";
+
+}  // namespace
 
 BinarySymbols::BinarySymbols(std::optional<MappedTable> table, std::string reasons, std::string looked_at)
     : table_(std::move(table)), reasons_(std::move(reasons)), looked_at_(std::move(looked_at)) {
@@ -54,27 +59,61 @@ std::vector<std::vector<store::Frame>> BinarySymbols::frames_at(std::span<const 
   return frames;
 }
 
-uint64_t BinarySymbols::memory_bytes() const {
-  return symbols_.memory_bytes() + (table_ ? table_->map.bytes().size() : 0) + looked_at_.size() +
-         reasons_.size();
+std::optional<uint64_t> BinarySymbols::elf_address_of(wire::LocationKind kind, uint64_t address) const {
+  if (kind == wire::ELF_FILE_OFFSET) {
+    return address_of(address);
+  }
+  if (kind != wire::KERNEL) {
+    return address;
+  }
+  const auto text = table_ ? table_->table.kernel_text() : std::nullopt;
+  return text ? std::optional(*text + address) : std::nullopt;
 }
 
-BinarySymbols read_kernel_symbols(const std::string& image, std::string looked_at) {
-  BinarySymbols result({}, {}, std::move(looked_at));
+std::vector<store::Frame> BinarySymbols::frames_of(wire::LocationKind kind, uint64_t address) const {
+  const bool is_of_kernel = kind == wire::KERNEL || kind == wire::MODULE;
+  const FunctionSymbol* const name = is_of_kernel ? kernel_names_.find(address) : nullptr;
+  // Of several names of one function a stripped file may have another than kallsyms: without lines it changes
+  // nothing.
+  const bool has_only_names = name != nullptr && quality_ < store::SymbolQuality::kLines;
+  const auto elf_address = has_only_names ? std::nullopt : elf_address_of(kind, address);
+  std::vector<store::Frame> frames;
+  if (elf_address) {
+    std::vector<SymtabFrame> found;
+    frames = frames_at(*elf_address, found);
+  }
+  if (frames.empty() && name != nullptr) {
+    frames.push_back({.linkage_name = name->name});
+  }
+  return frames;
+}
+
+uint64_t BinarySymbols::memory_bytes() const {
+  return symbols_.memory_bytes() + kernel_names_.memory_bytes() + (table_ ? table_->map.bytes().size() : 0) +
+         looked_at_.size() + reasons_.size();
+}
+
+BinarySymbols with_kernel_names(BinarySymbols of_files, const std::string& image, std::string_view state) {
+  BinarySymbols result = std::move(of_files);
+  result.looked_at_ = fmt::format("{}\n{}", state, result.looked_at_);
   wire::KernelImage parsed;
   if (image.empty() || !parsed.ParseFromString(image)) {
-    result.reasons_ = "no profile contains its symbols";
+    if (result.quality_ < store::SymbolQuality::kSymtab && !result.reasons_.starts_with(kNoNames)) {
+      result.reasons_ = fmt::format("{}{}{}", kNoNames, result.reasons_.empty() ? "" : "; ", result.reasons_);
+    }
     return result;
   }
-  std::vector<FunctionSymbol> symbols;
+  std::vector<FunctionSymbol> names;
   uint64_t offset = 0;
-  ByteReader names(as_bytes(parsed.names()));
+  ByteReader texts(as_bytes(parsed.names()));
   for (const uint64_t delta : parsed.offset_delta()) {
     offset += delta;
-    symbols.push_back({offset, 0, std::string(names.c_string())});
+    names.push_back({offset, 0, std::string(texts.c_string())});
   }
-  result.symbols_ = SymbolTable::from_offsets(std::move(symbols), UINT64_MAX);
-  result.quality_ = store::SymbolQuality::kSymtab;
+  result.kernel_names_ = SymbolTable::from_offsets(std::move(names), UINT64_MAX);
+  result.quality_ = std::max(result.quality_, store::SymbolQuality::kSymtab);
+  // All have names, as a kernel without debug information should.
+  result.reasons_.clear();
   return result;
 }
 

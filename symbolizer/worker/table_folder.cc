@@ -41,6 +41,11 @@ std::string table_path(const std::string& data_dir, std::string_view identity) {
   return fmt::format("{}/symtab/{}/{}.symtab", data_dir, hex.substr(0, 2), hex);
 }
 
+std::optional<SymtabReaders> readers_of_table(const std::string& data_dir, std::string_view identity) {
+  const auto mapped = open_table(table_path(data_dir, identity));
+  return mapped ? std::optional(mapped->table.readers()) : std::nullopt;
+}
+
 Result<TableFolder> TableFolder::open(const std::string& data_dir) {
   TableFolder folder(data_dir);
   std::error_code error;

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/sort_stably.h"
 #include "symbolizer/names/demangle.h"
 #include "symbolizer/worker/turns.h"
 
@@ -30,10 +31,25 @@ constexpr uint64_t kMaxCachedBytes = uint64_t{1} << 30;
 constexpr std::chrono::seconds kSlice{2};
 
 constexpr std::string_view kVdso = "[vdso]";
+constexpr std::string_view kKernel = "[kernel]";
 
-// Stands for what read_kernel_symbols() depends on.
+// Stands for the names that with_kernel_names() adds.
 std::string kernel_state(const store::PendingBinary& binary) {
   return fmt::format("{} bytes of kernel symbols", binary.kernel_symbol_bytes);
+}
+
+bool has_kernel_state(std::string_view looked_at, const store::PendingBinary& binary) {
+  return looked_at.substr(0, looked_at.find('\n')) == kernel_state(binary);
+}
+
+// Of a kernel's looked_at: what the search for its files depended on.
+std::string_view looked_at_of_files(std::string_view looked_at) {
+  const size_t line_end = looked_at.find('\n');
+  return line_end == std::string_view::npos ? std::string_view() : looked_at.substr(line_end + 1);
+}
+
+bool is_kernel_itself(const store::PendingBinary& binary) {
+  return std::ranges::find(binary.paths, kKernel) != binary.paths.end();
 }
 
 bool is_vdso(const store::PendingBinary& binary) {
@@ -43,42 +59,33 @@ bool is_vdso(const store::PendingBinary& binary) {
 
 bool may_end_better(const store::PendingBinary& binary, const SymbolRoots& roots) {
   if (binary.is_kernel) {
-    return binary.looked_at != kernel_state(binary);
+    return !has_kernel_state(binary.looked_at, binary) ||
+           FileSearch::has_changed(looked_at_of_files(binary.looked_at), roots);
   }
   return !is_vdso(binary) && FileSearch::has_changed(binary.looked_at, roots);
 }
 
 bool is_fresh(const BinarySymbols& symbols, const store::PendingBinary& binary, const SymbolRoots& roots) {
-  if (binary.is_kernel) {
-    return symbols.looked_at() == kernel_state(binary);
+  const std::string_view looked_at = symbols.looked_at();
+  if (binary.is_kernel && !has_kernel_state(looked_at, binary)) {
+    return false;
   }
   return is_vdso(binary) || symbols.quality() == store::SymbolQuality::kFull ||
-         !FileSearch::has_changed(symbols.looked_at(), roots);
+         !FileSearch::has_changed(binary.is_kernel ? looked_at_of_files(looked_at) : looked_at, roots);
 }
 
 std::vector<store::Binding> bindings_of(const std::vector<store::PendingLocation>& locations,
                                         const BinarySymbols& symbols) {
   std::vector<store::Binding> bindings;
-  std::vector<uint64_t> addresses;
-  std::vector<size_t> places;  // for each address, the binding that it is of
+  bindings.reserve(locations.size());
   for (const store::PendingLocation& location : locations) {
-    const auto address = location.kind == wire::ELF_FILE_OFFSET ? symbols.address_of(location.address)
-                                                                : std::optional(location.address);
-    bindings.push_back({location.id, {}});
-    if (address) {
-      addresses.push_back(*address);
-      places.push_back(bindings.size() - 1);
-    }
-  }
-  auto frames = symbols.frames_at(addresses);
-  for (size_t i = 0; i < addresses.size(); ++i) {
     // Names of the kernel are C, and come from a profile: nothing there is worth the demangler's risks.
-    const wire::LocationKind kind = locations[places[i]].kind;
-    const NameForm form{.demangle = kind != wire::KERNEL && kind != wire::MODULE};
-    for (store::Frame& frame : frames[i]) {
+    const NameForm form{.demangle = location.kind != wire::KERNEL && location.kind != wire::MODULE};
+    auto frames = symbols.frames_of(location.kind, location.address);
+    for (store::Frame& frame : frames) {
       frame.function = display_name(frame.function.empty() ? frame.linkage_name : frame.function, form);
     }
-    bindings[places[i]].frames = std::move(frames[i]);
+    bindings.push_back({location.id, std::move(frames)});
   }
   return bindings;
 }
@@ -125,6 +132,14 @@ Status write_names(const std::vector<LookedUp>& all, store::BlockSymbols& block)
     binaries.push_back(named(looked_up));
   }
   return block.bind(binaries);
+}
+
+WantedBinary wanted_of(const store::PendingBinary& binary) {
+  return {.identity_kind = binary.identity_kind,
+          .identity = binary.identity,
+          .paths = binary.paths,
+          .looked_at = binary.looked_at,
+          .reasons = binary.reasons};
 }
 
 }  // namespace
@@ -176,25 +191,30 @@ Result<bool> Symbolizer::run_slice(store::BlockSymbols& block, bool look_for_bet
     return propagate(pending);
   }
   order_by_turns(*pending);
+  offer_all(*pending, look_for_better);
   Status done;
   const auto ends = std::chrono::steady_clock::now() + kSlice;
   std::vector<LookedUp> all;
   size_t asked = 0;
   bool is_over = true;
+  std::set<std::string>& left = left_[block.number()];
+  std::set<std::string> left_now;
   for (store::PendingBinary& binary : *pending) {
     // Once it was told to stop what is left takes no time.
     if (!all.empty() && all.size() == asked && std::chrono::steady_clock::now() > ends) {
       is_over = false;
       break;
     }
-    const bool has_news = binary.new_locations > 0;
-    const bool may_be_better = !has_news && look_for_better && !searched_again.contains(binary.key()) &&
-                               may_end_better(binary, loader_.roots());
-    if (done && (has_news || may_be_better)) {
-      ++asked;
-      searched_again.insert(binary.key());
-      done = look_up(block, std::move(binary), all);
+    if (!done || !(left.contains(binary.key()) || is_due(binary, look_for_better, searched_again))) {
+      continue;
     }
+    if (!begin_here(binary, look_for_better || left.contains(binary.key()))) {
+      left_now.insert(binary.key());
+      continue;
+    }
+    ++asked;
+    searched_again.insert(binary.key());
+    done = look_up(block, std::move(binary), all);
   }
   if (done && !all.empty()) {
     done = write_names(all, block);
@@ -202,7 +222,16 @@ Result<bool> Symbolizer::run_slice(store::BlockSymbols& block, bool look_for_bet
   if (!done) {
     return propagate(done);
   }
-  if (is_over && all.size() == asked) {
+  if (is_over) {
+    left = std::move(left_now);
+  } else {
+    // The next slice would look them up again, and might get no further.
+    for (const LookedUp& looked_up : all) {
+      left.erase(looked_up.binary.key());
+    }
+    left.merge(left_now);
+  }
+  if (is_over && all.size() == asked && left.empty()) {
     bound_up_to_[block.number()] = bound_up_to;
   }
   for (const LookedUp& looked_up : all) {
@@ -213,31 +242,107 @@ Result<bool> Symbolizer::run_slice(store::BlockSymbols& block, bool look_for_bet
 
 Result<std::shared_ptr<BinarySymbols>> Symbolizer::symbols_of(store::BlockSymbols& block,
                                                               const store::PendingBinary& binary) {
-  std::string image;
   const auto fresh = [&](const BinarySymbols& symbols) { return is_fresh(symbols, binary, loader_.roots()); };
-  if (binary.is_kernel && !cache_.holds(binary.search_key(), fresh)) {
-    auto content = block.kernel_image(binary);
-    if (!content) {
-      return propagate(content);
+  Status read;
+  auto symbols = cache_.get(binary.search_key(), fresh, [&]() -> std::optional<BinarySymbols> {
+    if (!binary.is_kernel) {
+      return is_vdso(binary) ? read_vdso_symbols(binary.identity) : loader_.load(wanted_of(binary));
     }
-    image = std::move(*content);
-  }
-  return cache_.get(binary.search_key(), fresh, [&]() -> std::optional<BinarySymbols> {
-    if (binary.is_kernel) {
-      return read_kernel_symbols(image, kernel_state(binary));
+    const auto image = block.kernel_image(binary);
+    if (!image) {
+      read = propagate(image);
+      return std::nullopt;
     }
-    return is_vdso(binary) ? read_vdso_symbols(binary.identity)
-                           : loader_.load({.identity_kind = binary.identity_kind,
-                                           .identity = binary.identity,
-                                           .paths = binary.paths,
-                                           .looked_at = binary.looked_at,
-                                           .reasons = binary.reasons});
+    return with_kernel_names(files_of_kernel(binary), *image, kernel_state(binary));
   });
+  return read ? Result<std::shared_ptr<BinarySymbols>>(std::move(symbols)) : propagate(read);
+}
+
+BinarySymbols Symbolizer::files_of_kernel(const store::PendingBinary& binary) {
+  // "[kernel]" and names of modules are no paths.
+  std::vector<std::string> paths;
+  std::ranges::copy_if(binary.paths, std::back_inserter(paths),
+                       [](const std::string& path) { return path.starts_with('/'); });
+  auto found = loader_.load({.identity_kind = binary.identity_kind,
+                             .identity = binary.identity,
+                             .paths = paths,
+                             .looked_at = looked_at_of_files(binary.looked_at),
+                             .reasons = binary.reasons});
+  if (!found) {
+    // Told to stop: the names alone, and the next pass searches.
+    return BinarySymbols(std::nullopt, {}, {});
+  }
+  // What has a path is a program too, whatever a profile calls it.
+  const bool is_kernel_alone = is_kernel_itself(binary) && paths.empty();
+  if (is_kernel_alone && found->quality() != store::SymbolQuality::kNone && !found->has_kernel_text()) {
+    return BinarySymbols(std::nullopt, "its files have no symbol _text, which addresses count from",
+                         found->looked_at());
+  }
+  return *std::move(found);
+}
+
+bool Symbolizer::has_left(int64_t block) const {
+  const auto found = left_.find(block);
+  return found != left_.end() && !found->second.empty();
+}
+
+bool Symbolizer::has_come(const store::PendingBinary& binary) const {
+  return loader_.remote() != nullptr && !binary.is_kernel && loader_.remote()->has(binary.identity);
+}
+
+bool Symbolizer::is_due(const store::PendingBinary& binary, bool look_for_better,
+                        const std::set<std::string>& searched_again) const {
+  if (binary.new_locations > 0) {
+    return true;
+  }
+  return look_for_better && !searched_again.contains(binary.key()) && may_end_better(binary, loader_.roots());
+}
+
+void Symbolizer::offer_all(std::vector<store::PendingBinary>& pending, bool look_for_better) {
+  const RemoteTables* const remote = loader_.remote();
+  if (remote == nullptr || !remote->has_workers()) {
+    return;
+  }
+  // Tables that have come cost nothing more, and make room for others.
+  sort_stably(pending, [this](const store::PendingBinary& binary) { return !has_come(binary); });
+  for (const store::PendingBinary& binary : pending) {
+    offer(binary, look_for_better);
+  }
+}
+
+void Symbolizer::offer(const store::PendingBinary& binary, bool look_for_better) {
+  RemoteTables& remote = *loader_.remote();
+  const auto fresh = [&](const BinarySymbols& symbols) { return is_fresh(symbols, binary, loader_.roots()); };
+  const bool is_wanted =
+      (binary.new_locations > 0 || look_for_better) && !binary.is_kernel && !is_vdso(binary);
+  if (is_wanted && remote.may_offer(wanted_of(binary)) && may_end_better(binary, loader_.roots()) &&
+      !cache_.holds(binary.search_key(), fresh)) {
+    remote.offer(wanted_of(binary));
+  }
+}
+
+bool Symbolizer::begin_here(const store::PendingBinary& binary, bool look_for_better) {
+  RemoteTables* const remote = loader_.remote();
+  if (remote == nullptr || binary.is_kernel) {
+    return true;
+  }
+  // Its files may have come since this slice began, when there was nothing to offer. One that is coming would be found by a search, and not be
+  // offered: in this order one of both is seen.
+  if (remote->has_workers()) {
+    if (remote->is_coming(binary.identity)) {
+      return false;
+    }
+    offer(binary, look_for_better);
+  }
+  return remote->begin_here(binary.identity);
 }
 
 Status Symbolizer::look_up(store::BlockSymbols& block, store::PendingBinary binary,
                            std::vector<LookedUp>& all) {
   const auto symbols = symbols_of(block, binary);
+  if (RemoteTables* const remote = loader_.remote(); remote != nullptr && !binary.is_kernel) {
+    remote->end_here(binary.identity);
+  }
   if (!symbols) {
     return propagate(symbols);
   }
