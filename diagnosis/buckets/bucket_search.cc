@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/stop_scope.h"
 #include "diagnosis/buckets/host_contrast.h"
 #include "diagnosis/buckets/host_permutations.h"
 #include "diagnosis/buckets/subset_means.h"
@@ -140,7 +141,7 @@ bool SearchPass::add_buckets_of(const std::vector<uint32_t>& searched, size_t si
   const size_t buckets = buckets_.size();
   const size_t subsets = subsets_.size();
   for (std::vector<uint32_t>& subset : subsets_of(searched, size)) {
-    if (!add_buckets(subset) && size > 1) {
+    if ((!add_buckets(subset) && size > 1) || !check_stop()) {
       buckets_.resize(buckets);
       subsets_.resize(subsets);
       return false;
@@ -191,6 +192,10 @@ LargestByChance SearchPass::largest_by_chance(double t) {
       }
     }
     if (!versions.is_exact() && static_cast<double>(chance.as_large_as(t)) > allowed) {
+      break;
+    }
+    // Of a stopped search nothing is taken.
+    if (!check_stop()) {
       break;
     }
   }
@@ -300,7 +305,7 @@ BucketSearch search_buckets(const ComparedRequests& requests, const BucketSearch
       made.strata = pass.scores().strata;
     }
     FoundBucket strongest = pass.strongest();
-    if (strongest.p > options.max_p) {
+    if (strongest.p > options.max_p || !check_stop()) {
       made.strongest = std::move(strongest);
       return made;
     }

@@ -79,6 +79,7 @@ struct BucketSearch {
 // explains most. The p reported is that of the bucket as described. Its requests are left out, and the search goes on until
 // nothing is found.
 //
+// Ends early once check_stop() fails: what it has then is not to be used.
 // 1 million requests with 6 attributes take some seconds; memory: 100 bytes a request, and 192 MB.
 BucketSearch search_buckets(const ComparedRequests& requests, const BucketSearchOptions& options = {});
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <tuple>
+#include <utility>
+
+#include "base/stop_scope.h"
 
 namespace plimsoll::diagnosis {
 namespace {
@@ -190,11 +193,18 @@ void ForestBuilder::add_times() {
 
 }  // namespace
 
-CallForest call_forest(const traces::SpanSet& spans, const traces::Assembly& assembly,
-                       std::span<const uint32_t> traces) {
+Result<CallForest> call_forest(const traces::SpanSet& spans, const traces::Assembly& assembly,
+                               std::span<const uint32_t> traces) {
   ForestBuilder builder(spans, assembly);
-  for (const uint32_t trace : traces) {
-    builder.add(assembly.traces[trace]);
+  // Some milliseconds, of usual requests.
+  constexpr size_t kRequestsBetweenChecks = 1024;
+  for (size_t i = 0; i < traces.size(); ++i) {
+    if (i % kRequestsBetweenChecks == 0) {
+      if (const Status goes_on = check_stop(); !goes_on) {
+        return propagate(goes_on);
+      }
+    }
+    builder.add(assembly.traces[traces[i]]);
   }
   return builder.take();
 }

@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "base/stop_scope.h"
+
 namespace plimsoll::diagnosis {
 namespace {
 
@@ -82,6 +84,9 @@ void add_buckets(RegressionReport& report) {
   ordered.resize(std::min(ordered.size(), kMaxBuckets));
   report.buckets_left_out = buckets.size() - ordered.size();
   for (const auto& [key, members] : ordered) {
+    if (!check_stop()) {
+      return;
+    }
     ComparedBucket& bucket = report.buckets.emplace_back();
     for (size_t i = 0; i < columns.size(); ++i) {
       bucket.terms.push_back({columns[i], (*key)[i]});
@@ -106,11 +111,22 @@ Result<RegressionReport> find_regressions(const traces::SpanSet& spans, const tr
   }
   RegressionReport report;
   report.table = std::move(*table);
-  report.forest = call_forest(spans, assembly, report.table.trace);
+  auto forest = call_forest(spans, assembly, report.table.trace);
+  if (!forest) {
+    return propagate(forest);
+  }
+  report.forest = std::move(*forest);
+  if (const Status goes_on = check_stop(); !goes_on) {
+    return propagate(goes_on);
+  }
   report.search = search_buckets(report.table.requests, search);
+  if (const Status goes_on = check_stop(); !goes_on) {
+    return propagate(goes_on);
+  }
   add_regressions(report);
   add_buckets(report);
-  return report;
+  const Status goes_on = check_stop();
+  return goes_on ? Result<RegressionReport>(std::move(report)) : propagate(goes_on);
 }
 
 std::string method_text(const CallForest& forest, uint32_t path, const traces::Names& names) {

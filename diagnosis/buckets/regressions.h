@@ -38,6 +38,7 @@ struct RegressionReport {
 inline constexpr size_t kMinBucketRequests = 20;
 inline constexpr size_t kMaxBuckets = 50;
 
+// Ends early with the error of check_stop().
 Result<RegressionReport> find_regressions(const traces::SpanSet& spans, const traces::Assembly& assembly,
                                           const RequestTableOptions& options = {},
                                           const BucketSearchOptions& search = {});

@@ -5,12 +5,11 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <span>
 
+#include "base/stop_scope.h"
 #include "diagnosis/buckets/table_builder.h"
 
 namespace plimsoll::diagnosis {
 namespace {
-
-constexpr size_t kMaxSearchedAttributes = 12;
 
 // Name one process, host or version each, or follow from the span that they stand on.
 constexpr std::array<std::string_view, 17> kIdentity{
@@ -127,10 +126,13 @@ std::vector<std::string> TableBuilder::attribute_names() const {
   return names;
 }
 
-void TableBuilder::add_all_attributes() {
+Status TableBuilder::add_all_attributes() {
   std::vector<BucketAttribute>& attributes = made_.requests.attributes;
   size_t useful = 0;
   for (const std::string& name : attribute_names()) {
+    if (Status goes_on = check_stop(); !goes_on) {
+      return goes_on;
+    }
     const auto column = SpanColumn::named(name, spans_);
     if (!column) {
       continue;
@@ -148,6 +150,38 @@ void TableBuilder::add_all_attributes() {
                     "--attribute",
                     useful - kMaxSearchedAttributes, kMaxSearchedAttributes));
   }
+  return {};
+}
+
+// The first of the usual names that at least half of the requests have, else the one that most have: a single span of another exporter would
+// decide for all. None where no request has any.
+Status TableBuilder::choose_hardware() {
+  std::vector<BucketAttribute>& attributes = made_.requests.attributes;
+  size_t most = 0;
+  const char* best = nullptr;
+  for (const char* name : {"host.type", "host.cpu.model.name", "host.arch", "machine.platform"}) {
+    if (Status goes_on = check_stop(); !goes_on) {
+      return goes_on;
+    }
+    const size_t columns = attributes.size();
+    uint32_t index = 0;
+    if (!add_named(name, index)) {
+      continue;
+    }
+    const std::vector<uint16_t>& values = attributes[index].value_of;
+    const size_t having = values.size() - static_cast<size_t>(std::ranges::count(values, 0));
+    if (2 * having >= values.size()) {
+      made_.hardware = index;
+      return {};
+    }
+    // Others are searched as any attribute is.
+    attributes.erase(attributes.begin() + static_cast<std::ptrdiff_t>(columns), attributes.end());
+    if (having > most) {
+      most = having;
+      best = name;
+    }
+  }
+  return best == nullptr ? Status() : add_named(best, made_.hardware);
 }
 
 Status TableBuilder::add_attributes() {
@@ -168,22 +202,22 @@ Status TableBuilder::add_attributes() {
     if (auto added = add_named(options_.hardware, made_.hardware); !added) {
       return with_field(propagate(added), "--by-hardware");
     }
-  } else {
-    for (const char* name : {"host.type", "host.cpu.model.name", "host.arch"}) {
-      uint32_t index = 0;
-      if (made_.hardware == kNoAttribute && add_named(name, index)) {
-        made_.hardware = index;
-      }
-    }
+  } else if (Status chosen = choose_hardware(); !chosen) {
+    return chosen;
   }
   for (const std::string& name : options_.attributes) {
+    if (Status goes_on = check_stop(); !goes_on) {
+      return goes_on;
+    }
     uint32_t index = 0;
     if (auto added = add_named(name, index); !added) {
       return with_field(propagate(added), "--attribute");
     }
   }
   if (options_.attributes.empty()) {
-    add_all_attributes();
+    if (Status added = add_all_attributes(); !added) {
+      return added;
+    }
   }
   for (BucketAttribute& attribute : made_.requests.attributes) {
     attribute.is_searched = attribute.values.size() <= kMaxSearchedValues + 1;

@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/stop_scope.h"
 #include "diagnosis/buckets/table_builder.h"
 
 namespace plimsoll::diagnosis {
@@ -125,15 +126,28 @@ Result<RequestTable> TableBuilder::build() {
                           assembly_.traces.size()),
                      "change --since and --until, or give other files");
   }
+  // Each step goes through all requests, and some through all spans.
+  if (auto goes_on = check_stop(); !goes_on) {
+    return propagate(goes_on);
+  }
   if (auto found = find_versions(); !found) {
     return propagate(found);
+  }
+  if (auto goes_on = check_stop(); !goes_on) {
+    return propagate(goes_on);
   }
   if (auto chosen = choose_sides(); !chosen) {
     return propagate(chosen);
   }
   keep_sides();
+  if (auto goes_on = check_stop(); !goes_on) {
+    return propagate(goes_on);
+  }
   set_hosts();
   add_times();
+  if (auto goes_on = check_stop(); !goes_on) {
+    return propagate(goes_on);
+  }
   if (auto added = add_attributes(); !added) {
     return propagate(added);
   }

@@ -12,15 +12,19 @@
 namespace plimsoll::diagnosis {
 
 inline constexpr uint32_t kNoAttribute = UINT32_MAX;
+inline constexpr size_t kMaxSearchedAttributes = 12;
 
 // Attributes are named as OpenTelemetry does ("host.type"). A request has the value of the span that ran the version, else of the first of its
 // spans that has the attribute, from the root on; "SERVICE:ATTRIBUTE" is that of the service's spans. Besides those in the traces there are
 // replica, machine and version, and service and operation, which are the root's. Values beyond the first 65,534 are "other".
 struct RequestTableOptions {
-  std::string hardware = {};  // empty: the first in the traces of host.type, host.cpu.model.name, host.arch
+  // Empty: of host.type, host.cpu.model.name, host.arch and machine.platform the first that half of the requests have, else the one that most
+  // have.
+  std::string hardware = {};
   std::string workload = {};  // empty: service and operation of the root
   std::string version = {};   // empty: the versions of those services that ran several
-  std::vector<std::string> attributes = {};  // searched; empty: all with 2 to 32 values
+  std::vector<std::string> attributes =
+      {};                 // searched; empty: the first kMaxSearchedAttributes with 2 to 32 values
   std::string base = {};  // a version; empty: all but `current`, and where that is empty all that are older
   // A version; empty: the newest with 20 requests, newer than `base` unless that is the newest itself. The newest came last;
   // of those that were there from the start it is the highest.
@@ -54,7 +58,7 @@ struct RequestTable {
 };
 
 // The SpanSet keeps attributes. kNotFound where only one version ran, or an attribute or version is not there: with what is. About 0.3 us a
-// span.
+// span. Ends early with the error of check_stop().
 Result<RequestTable> request_table(const traces::SpanSet& spans, const traces::Assembly& assembly,
                                    const RequestTableOptions& options = {});
 

@@ -50,13 +50,14 @@ class TableBuilder {
   void set_hosts();
   void add_times();
   Status add_attributes();
+  Status choose_hardware();
   Status add_named(const std::string& name, uint32_t& index);
   template <typename IdOf, typename TextOf>
   void add_values(const std::string& name, const IdOf& id_of, const TextOf& text_of);
   void add_column(const std::string& name, const SpanColumn& column);
   void add_workload();
   std::vector<std::string> attribute_names() const;
-  void add_all_attributes();
+  Status add_all_attributes();
   bool is_comparable(const BucketAttribute& attribute) const;
 
   std::span<const traces::Node> nodes_of(uint32_t trace) const {

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "base/sort_stably.h"
 #include "diagnosis/rpca/robust_pca.h"
+#include "statistics/robust.h"
 
 namespace plimsoll::diagnosis {
 namespace {
@@ -21,21 +23,33 @@ constexpr double kLargeEntry = 0.8;
 constexpr double kMinLargeShare = 0.3;
 constexpr size_t kMinLargeEntries = 3;
 
-// Of what is above 0 in a column of L + E.
-double middle_of_column(const RobustPca& parts, size_t column) {
-  std::vector<float> values;
+// What is above 0 in a column of L + E: the times of requests that call the method.
+std::vector<double> times_of_column(const RobustPca& parts, size_t column) {
+  std::vector<double> values;
   for (size_t row = 0; row < parts.sparse.rows(); ++row) {
-    const float value = parts.low_rank.at(row, column) + parts.sparse.at(row, column);
+    const auto value = static_cast<double>(parts.low_rank.at(row, column) + parts.sparse.at(row, column));
     if (value > 0) {
       values.push_back(value);
     }
   }
-  if (values.empty()) {
-    return 0;
+  return values;
+}
+
+double middle_of_column(const RobustPca& parts, size_t column) {
+  std::vector<double> times = times_of_column(parts, column);
+  return statistics::median_of(times);
+}
+
+// Whether the column points elsewhere than L's by more than its usual scatter does: with a relative scatter s the square of the tangent
+// between both is s^2.
+bool is_beyond_scatter(const RobustPca& parts, size_t column, double cosine, double min_ratio) {
+  std::vector<double> times = times_of_column(parts, column);
+  const double middle = statistics::median_of(times);
+  for (double& time : times) {
+    time -= middle;
   }
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return static_cast<double>(*middle);
+  const double scatter = middle > 0 ? statistics::robust_deviation(times) / middle : 0;
+  return (1 - cosine * cosine) > min_ratio * scatter * scatter * cosine * cosine;
 }
 
 std::vector<uint32_t> anomalous_replicas(const RequestMatrix& requests, const RobustPca& parts,
@@ -75,6 +89,16 @@ double coefficient_of_variation(const traces::Assembly& assembly, std::span<cons
   return mean == 0 ? 0 : std::sqrt(std::max(0.0, squares / n - mean * mean)) / mean;
 }
 
+Result<std::vector<AnomalousColumn>> columns_of_category(RequestMatrix& requests,
+                                                         const CloudDiagOptions& options) {
+  const size_t methods = requests.methods.size();
+  if (requests.ms.rows() < options.min_requests_per_method * methods) {
+    return fail(ErrorCode::kUnsupported, "{} requests are too few for {} methods", requests.ms.rows(),
+                methods);
+  }
+  return anomalous_columns(requests, options);
+}
+
 void add_columns(const RequestMatrix& requests, const std::vector<AnomalousColumn>& columns,
                  std::map<Method, AnomalousMethod>& methods) {
   for (const AnomalousColumn& column : columns) {
@@ -94,29 +118,30 @@ void add_columns(const RequestMatrix& requests, const std::vector<AnomalousColum
 
 }  // namespace
 
-Result<std::vector<AnomalousColumn>> anomalous_columns(const RequestMatrix& requests,
+Result<std::vector<AnomalousColumn>> anomalous_columns(RequestMatrix& requests,
                                                        const CloudDiagOptions& options) {
-  Matrix matrix = requests.ms;
+  Matrix matrix = std::exchange(requests.ms, Matrix());
+  const size_t rows = matrix.rows();
+  const size_t columns = matrix.columns();
   if (options.divides_by_median) {
     divide_by_medians(matrix);
   }
   const auto parts = robust_pca(std::move(matrix));
   if (!parts) {
-    return propagate(parts, "decomposing {} requests x {} methods", requests.ms.rows(),
-                     requests.ms.columns());
+    return propagate(parts, "decomposing {} requests x {} methods", rows, columns);
   }
   if (!parts->has_converged) {
     return fail(ErrorCode::kUnsupported,
-                "the decomposition of {} requests x {} methods did not converge in {} steps",
-                requests.ms.rows(), requests.ms.columns(), parts->iterations);
+                "the decomposition of {} requests x {} methods did not converge in {} steps", rows, columns,
+                parts->iterations);
   }
   std::vector<AnomalousColumn> found;
-  for (size_t column = 0; column < requests.methods.size(); ++column) {
+  for (size_t column = 0; column < columns; ++column) {
     double whole = 0;
     double low_rank = 0;
     double both = 0;
     double mass = 0;
-    for (size_t row = 0; row < requests.ms.rows(); ++row) {
+    for (size_t row = 0; row < rows; ++row) {
       const auto l = static_cast<double>(parts->low_rank.at(row, column));
       const auto e = static_cast<double>(parts->sparse.at(row, column));
       whole += (l + e) * (l + e);
@@ -126,7 +151,7 @@ Result<std::vector<AnomalousColumn>> anomalous_columns(const RequestMatrix& requ
     }
     const double lengths = std::sqrt(whole * low_rank);
     const double cosine = lengths > 0 ? both / lengths : whole > 0 ? 0 : 1;
-    if (cosine < options.max_cosine) {
+    if (cosine < options.max_cosine && is_beyond_scatter(*parts, column, cosine, options.min_scatter_ratio)) {
       found.push_back({column, cosine, mass, anomalous_replicas(requests, *parts, column)});
     }
   }
@@ -151,8 +176,8 @@ Result<CloudDiagResult> clouddiag(const traces::SpanSet& spans, const traces::As
       continue;
     }
     ++result.anomalous_categories;
-    const auto requests = request_matrix(spans, assembly, members, options.time_of, options.max_entries);
-    const auto columns = requests ? anomalous_columns(*requests, options) : propagate(requests);
+    auto requests = request_matrix(spans, assembly, members, options.time_of, options.max_entries);
+    const auto columns = requests ? columns_of_category(*requests, options) : propagate(requests);
     if (columns) {
       add_columns(*requests, *columns, methods);
       continue;

@@ -23,6 +23,11 @@ struct CloudDiagOptions {
   double max_cosine = 0.5;   // beta: of a method's column with its column of L, below which it is anomalous
   size_t min_requests = 20;  // of a category
   // What finds more (docs/diagnosis.md).
+  // For each method of a category: of fewer requests L has the noise too, and its columns point anywhere.
+  size_t min_requests_per_method = 0;
+  // The energy of a column's error, to what it would be if all of its times scattered as the middle half of them does: a method whose
+  // times scatter by a third of their mean has a cosine of 0.95 without a fault.
+  double min_scatter_ratio = 0;
   bool divides_by_median = false;            // columns count alike
   bool by_set = false;                       // categories by the set of methods instead of the call tree
   bool ranks_by_mass = false;                // by the sum of E instead of by categories
@@ -32,6 +37,8 @@ struct CloudDiagOptions {
     return {.time_of = TimeOf::kSelf,
             .min_cv = 0,
             .max_cosine = 0.95,
+            .min_requests_per_method = 3,
+            .min_scatter_ratio = 1.6,
             .divides_by_median = true,
             .by_set = true,
             .ranks_by_mass = true};
@@ -50,8 +57,8 @@ struct CloudDiagResult {
   std::vector<AnomalousMethod> methods;  // most suspicious first
   size_t categories = 0;                 // with enough requests
   size_t anomalous_categories = 0;       // by their coefficient of variation
-  size_t skipped_categories = 0;         // of these; too large, or their decomposition did not converge
-  std::string first_skipped;             // why the first of them was
+  size_t skipped_categories = 0;  // of these; too small or large, or their decomposition did not converge
+  std::string first_skipped;      // why the first of them was
 };
 
 // Of these traces. Memory: two matrices of the largest category, and its replicas.
@@ -65,8 +72,9 @@ struct AnomalousColumn {
   double mass = 0;
   std::vector<uint32_t> replicas;
 };
-// kTooLarge for over kMaxRpcaColumns methods, kUnsupported where the decomposition does not converge.
-Result<std::vector<AnomalousColumn>> anomalous_columns(const RequestMatrix& requests,
+// Takes the times out of `requests`, whose memory is one of the two matrices of the decomposition. kTooLarge for over kMaxRpcaColumns
+// methods, kUnsupported where the decomposition does not converge.
+Result<std::vector<AnomalousColumn>> anomalous_columns(RequestMatrix& requests,
                                                        const CloudDiagOptions& options);
 
 }  // namespace plimsoll::diagnosis

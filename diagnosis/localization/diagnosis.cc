@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -27,6 +28,10 @@ constexpr double kMaxCoverage = 1.15;
 // Without parts of the reference to compare nothing is claimed.
 constexpr double kUnjudged = 0.4;
 constexpr double kPairConfidence = 0.99;
+// Fewer requests show no excess, whatever it is.
+constexpr size_t kMinOtherRequests = 60;
+// A difference of medians shows from so many standard errors on (feature_changes.h).
+constexpr double kShownZ = 4;
 
 double confidence_over(double noise, double found) {
   return found <= noise ? 0 : 1 - noise / found;
@@ -51,7 +56,12 @@ class Diagnostician {
     } else {
       made_.notes.emplace_back("no reference: replicas are compared with each other only");
     }
-    add_pairs();
+    const std::vector<ReplicaPairs> replicas = pairs_by_replica();
+    const size_t services = made_.findings.size();
+    add_replicas(replicas);
+    for (size_t i = 0; i < services; ++i) {
+      give_to_replicas(replicas, services, made_.findings[i]);
+    }
     if (options_.service != 0) {
       std::erase_if(made_.findings,
                     [this](const Finding& finding) { return finding.service != options_.service; });
@@ -68,7 +78,7 @@ class Diagnostician {
   void compare_with_reference() {
     changes_ = feature_changes(observations_, sides_);
     made_.excess_ms = total_excess_ms(changes_);
-    const auto coverage = gap_coverage(observations_, changes_);
+    coverage_ = gap_coverage(observations_, changes_);
     const auto votes = structures_.votes(sides_);
     measure_noise();
     highest_z_ = votes.empty() ? 0 : votes.front().z;
@@ -77,8 +87,8 @@ class Diagnostician {
       all_votes += of.z;
     }
     std::map<uint32_t, Finding> findings;
-    for (const ServiceScore& of : coverage) {
-      findings[of.service] = finding_of(of, coverage.front().score);
+    for (const ServiceScore& of : coverage_) {
+      findings[of.service] = finding_of(of, coverage_.front().score);
     }
     for (const auto& of : votes) {
       add_votes(of, of.z / all_votes, of.z / votes.front().z, findings[of.service]);
@@ -177,7 +187,7 @@ class Diagnostician {
                        change.usual_ms, change.window_requests, change.reference_requests);
   }
 
-  // The only replica of the service that was called in the window, else the one that was found slow among the others.
+  // The only replica of the service that was called in the window. Slow ones among several have findings of their own.
   void set_replica(size_t feature, Finding& finding) const {
     std::optional<uint32_t> only;
     bool is_only = true;
@@ -215,28 +225,53 @@ class Diagnostician {
     finding.confidence = std::max(finding.confidence, confidence);
   }
 
-  // A finding for each replica and method; what was found for its service by the reference is joined to the first of them.
-  void add_pairs() {
-    double all_ms = 0;
+  // What one replica of a service is slow in when it runs, or is asked for, one operation.
+  struct ReplicaPairs {
+    uint32_t service = 0;
+    const SlowReplica* main = nullptr;  // that explains most
+    double weight = 0;                  // of all
+  };
+
+  uint32_t service_of(const SlowReplica& pair) const {
+    const Feature& feature = observations_.features[pair.feature];
+    return pair.is_callee ? feature.callee : feature.service;
+  }
+
+  std::vector<ReplicaPairs> pairs_by_replica() const {
+    std::vector<ReplicaPairs> replicas;
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, size_t> places;
     for (const SlowReplica& pair : pairs_) {
-      all_ms += weight_of(pair);
-    }
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, bool> seen;
-    for (const SlowReplica& pair : pairs_) {
-      const Feature& feature = observations_.features[pair.feature];
-      const uint32_t service = pair.is_callee ? feature.callee : feature.service;
-      if (!seen.try_emplace({service, feature.operation, pair.replica}, true).second) {
-        continue;
+      const uint32_t service = service_of(pair);
+      const uint32_t operation = observations_.features[pair.feature].operation;
+      const auto [place, is_new] = places.try_emplace({service, operation, pair.replica}, replicas.size());
+      if (is_new) {
+        replicas.push_back({.service = service, .main = &pair});
       }
+      ReplicaPairs& of = replicas[place->second];
+      of.weight += weight_of(pair);
+      of.main = weight_of(pair) > weight_of(*of.main) ? &pair : of.main;
+    }
+    return replicas;
+  }
+
+  // A finding for each, in the same order.
+  void add_replicas(const std::vector<ReplicaPairs>& replicas) {
+    double all = 0;
+    for (const ReplicaPairs& of : replicas) {
+      all += of.weight;
+    }
+    for (const ReplicaPairs& of : replicas) {
+      const SlowReplica& pair = *of.main;
+      const Feature& feature = observations_.features[pair.feature];
       made_.findings.push_back(
-          {.service = service,
+          {.service = of.service,
            .operation = feature.operation,
            .replica = pair.replica,
            .machine = observations_.machine_of_replica[pair.replica],
            .kind = feature.kind == Feature::Kind::kSelf ? Finding::Kind::kSlowItself
                    : pair.is_callee                     ? Finding::Kind::kSlowNetwork
                                                         : Finding::Kind::kSlowCaller,
-           .score = all_ms > 0 ? weight_of(pair) / all_ms : 0,
+           .score = all > 0 ? of.weight / all : 0,
            .confidence = kPairConfidence,
            .evidence = fmt::format("{} of {} calls on this replica are slow, {:.2f} % on the others, by "
                                    "{:.1f} ms; {:.0f} % of its calls take longer "
@@ -244,6 +279,67 @@ class Diagnostician {
                                    pair.exceeding, pair.calls, 100 * pair.usual_share, pair.excess_ms,
                                    100 * pair.auc, pair.p)});
     }
+  }
+
+  // A service whose excess goes with the requests on its slow replicas is not slow itself: the share that goes is theirs, and the first of
+  // them stands where the service did. `first`: the finding of the first of the replicas.
+  void give_to_replicas(const std::vector<ReplicaPairs>& replicas, size_t first, Finding& finding) {
+    size_t heaviest = replicas.size();
+    for (size_t i = 0; i < replicas.size(); ++i) {
+      if (replicas[i].service == finding.service &&
+          (heaviest == replicas.size() || replicas[i].weight > replicas[heaviest].weight)) {
+        heaviest = i;
+      }
+    }
+    const double all_ms = explained_ms(coverage_, finding.service);
+    if (heaviest == replicas.size() || all_ms == 0 || finding.kind == Finding::Kind::kOtherPath) {
+      return;
+    }
+    const auto left_ms = excess_of_others_ms(finding.service, replicas[heaviest].main->feature);
+    if (!left_ms) {
+      return;
+    }
+    const double left = std::min(1.0, *left_ms / all_ms);
+    Finding& replica = made_.findings[first + heaviest];
+    replica.score = std::max(replica.score, (1 - left) * finding.score);
+    replica.evidence += fmt::format(
+        "; without requests on slow replicas {:.0f} of {:.0f} ms of excess per call of the service are left",
+        std::min(*left_ms, all_ms), all_ms);
+    finding.score *= left;
+    finding.confidence *= left;
+  }
+
+  static double explained_ms(const std::vector<ServiceScore>& scores, uint32_t service) {
+    const auto found = std::ranges::find(scores, service, &ServiceScore::service);
+    return found == scores.end() ? 0 : found->explained_ms();
+  }
+
+  // Of a service, without the requests of the window that its slow replicas took part in; nothing where too few call `feature` then.
+  std::optional<double> excess_of_others_ms(uint32_t service, uint32_t feature) const {
+    Sides others = sides_;
+    for (const SlowReplica& pair : pairs_) {
+      if (service_of(pair) != service) {
+        continue;
+      }
+      for (const Observation& call : observations_.by_feature[pair.feature]) {
+        const uint32_t replica = pair.is_callee ? call.callee_replica : call.replica;
+        if (replica == pair.replica && others[call.trace] == Side::kWindow) {
+          others[call.trace] = Side::kNeither;
+        }
+      }
+    }
+    const auto changes = feature_changes(observations_, others);
+    return could_show(changes[feature].window_requests, changes_[feature])
+               ? std::optional(explained_ms(gap_coverage(observations_, changes), service))
+               : std::nullopt;
+  }
+
+  // Whether so many of the window's requests would show the change of all, had all changed alike: z grows with the root of their number. A
+  // small change that only many requests show is no replica's because few of the others do not show it.
+  static bool could_show(size_t requests, const FeatureChange& of_all) {
+    const double share =
+        static_cast<double>(requests) / static_cast<double>(std::max<size_t>(1, of_all.window_requests));
+    return requests >= kMinOtherRequests && (of_all.z <= kShownZ || of_all.z * std::sqrt(share) > kShownZ);
   }
 
   static double weight_of(const SlowReplica& pair) {
@@ -257,6 +353,7 @@ class Diagnostician {
   const CallStructures& structures_;
   std::vector<SlowReplica> pairs_;
   std::vector<FeatureChange> changes_;
+  std::vector<ServiceScore> coverage_;
   double noise_ms_ = kMinNoiseMs;
   double noise_z_ = 0;
   double highest_z_ = 0;

@@ -70,7 +70,8 @@ struct Requests {
 };
 
 // Replicas are compared with the other replicas of their service within the window. Services are compared with the reference, where there
-// is one: times by gap_coverage(), calls by CallStructures. About 1 us a span.
+// is one: times by gap_coverage(), calls by CallStructures. What of a service's excess goes when the requests on its slow replicas are left
+// out is said of the replicas, and no longer of the service. About 1 us a span.
 Diagnosis diagnose(const Requests& requests, const Sides& sides, const DiagnosisOptions& options = {});
 
 }  // namespace plimsoll::diagnosis
