@@ -10,45 +10,23 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "base/file.h"
 #include "base/unique_fd.h"
+#include "symbolizer/repository/source_archive.h"
 
 namespace plimsoll::annotate {
 namespace {
 
+using symbolizer::source_key;
+
 constexpr uint64_t kMaxFileBytes = uint64_t{16} << 20;
 constexpr uint64_t kMaxAllBytes = uint64_t{64} << 20;
 constexpr size_t kMaxFiles = 256;
-constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxLineBytes = 400;
-
-// "a/b" of "a/./x/../b"; nothing where ".." leads above the beginning.
-std::optional<std::string> normalized(std::string_view path) {
-  std::vector<std::string_view> parts;
-  while (!path.empty()) {
-    const size_t end = std::min(path.find('/'), path.size());
-    const std::string_view part = path.substr(0, end);
-    path.remove_prefix(std::min(end + 1, path.size()));
-    if (part.empty() || part == ".") {
-      continue;
-    }
-    if (part != "..") {
-      parts.push_back(part);
-    } else if (parts.empty()) {
-      return std::nullopt;
-    } else {
-      parts.pop_back();
-    }
-  }
-  std::string text;
-  for (const std::string_view part : parts) {
-    text.append(text.empty() ? "" : "/").append(part);
-  }
-  return text;
-}
 
 // What follows a folder's path, both without '/' at the beginning.
 std::optional<std::string> behind(std::string_view folder, std::string_view path) {
@@ -153,13 +131,56 @@ void take_lines(std::string_view text, const std::set<uint32_t>& needed, SourceF
   }
 }
 
+// What was uploaded for the build, while it is open.
+class UploadedSources {
+ public:
+  explicit UploadedSources(const std::string& path) {
+    auto map = path.empty() ? fail(ErrorCode::kNotFound, "none")
+                            : MappedFile::open(path, std::numeric_limits<uint64_t>::max());
+    auto archive = map ? symbolizer::SourceArchive::parse(map->bytes())
+                       : Result<symbolizer::SourceArchive>(propagate(map));
+    if (archive) {
+      map_ = *std::move(map);
+      archive_ = *std::move(archive);
+    } else if (archive.error().code != ErrorCode::kNotFound) {
+      damage_ = archive.error().text();
+    }
+  }
+
+  bool are_there() const { return archive_.has_value(); }
+  const std::string& damage() const { return damage_; }  // empty: none
+
+  std::optional<std::string> find(std::string_view path) const {
+    const auto content = archive_ ? archive_->find(path) : std::nullopt;
+    return content && content->size() <= kMaxFileBytes ? std::optional(std::string(as_text(*content)))
+                                                       : std::nullopt;
+  }
+
+ private:
+  std::optional<MappedFile> map_;
+  std::optional<symbolizer::SourceArchive> archive_;  // borrows the map
+  std::string damage_;
+};
+
+std::optional<std::string> text_of(const std::string& path, const UploadedSources& uploaded,
+                                   const SourcePlaces& places) {
+  if (auto found = uploaded.find(path)) {
+    return found;
+  }
+  if (auto text = read_source(places.roots, path)) {
+    return *std::move(text);
+  }
+  auto fetched = places.fetch ? places.fetch(path) : std::nullopt;
+  return fetched && fetched->size() <= kMaxFileBytes ? std::move(fetched) : std::nullopt;
+}
+
 std::string text_of_missing(std::vector<std::string_view> paths) {
   constexpr size_t kShownPaths = 3;
   const size_t all = paths.size();
   paths.resize(std::min(all, kShownPaths));
   return fmt::format(
-      "the lines of {} {} are without source text: no source root has a file of at most {} MiB that can be "
-      "read as {}{}",
+      "the lines of {} {} are without source text: no source root, source server or upload for the build "
+      "has a file of at most {} MiB that can be read as {}{}",
       all, all == 1 ? "file" : "files", kMaxFileBytes >> 20U, fmt::join(paths, ", "),
       all > paths.size() ? fmt::format(" and {} more", all - paths.size()) : "");
 }
@@ -193,11 +214,8 @@ Result<std::vector<SourceRoot>> parse_source_roots(const std::vector<std::string
 }
 
 std::optional<std::string> path_below(const SourceRoot& root, std::string_view path) {
-  if (path.empty() || path.size() > kMaxPathBytes || path.find('\0') != std::string_view::npos) {
-    return std::nullopt;
-  }
-  const auto whole = normalized(path);
-  if (!whole || whole->empty()) {
+  const auto whole = source_key(path);
+  if (!whole) {
     return std::nullopt;
   }
   if (!path.starts_with('/')) {
@@ -205,11 +223,11 @@ std::optional<std::string> path_below(const SourceRoot& root, std::string_view p
     return root.prefix.empty() ? whole : std::nullopt;
   }
   if (!root.prefix.empty()) {
-    const auto prefix = normalized(root.prefix);
     // "/ = /srv/src": all absolute paths.
-    return prefix && prefix->empty() ? whole : prefix ? behind(*prefix, *whole) : std::nullopt;
+    const auto prefix = source_key(root.prefix);
+    return root.prefix == "/" ? whole : prefix ? behind(*prefix, *whole) : std::nullopt;
   }
-  const auto folder = normalized(root.folder);
+  const auto folder = source_key(root.folder);
   auto own = folder ? behind(*folder, *whole) : std::nullopt;
   return own ? own : whole;
 }
@@ -227,7 +245,9 @@ Result<std::string> read_source(const std::vector<SourceRoot>& roots, std::strin
   return fail(ErrorCode::kNotFound, "no source root has the file");
 }
 
-void read_sources(const std::vector<SourceRoot>& roots, Annotation& annotation) {
+void read_sources(const SourcePlaces& places, Annotation& annotation) {
+  const UploadedSources uploaded(places.archive);
+  const bool has_places = uploaded.are_there() || !places.roots.empty() || places.fetch;
   const NeededLines needed = needed_lines(annotation);
   size_t files = 0;
   uint64_t bytes = 0;
@@ -237,11 +257,11 @@ void read_sources(const std::vector<SourceRoot>& roots, Annotation& annotation) 
     if (needed[i].empty()) {
       continue;
     }
-    if (!roots.empty() && (++files > kMaxFiles || bytes >= kMaxAllBytes)) {
+    if (has_places && (++files > kMaxFiles || bytes >= kMaxAllBytes)) {
       ++over_limit;
       continue;
     }
-    const auto text = read_source(roots, annotation.files[i].path);
+    const auto text = text_of(annotation.files[i].path, uploaded, places);
     if (!text) {
       without.push_back(annotation.files[i].path);
       continue;
@@ -251,9 +271,14 @@ void read_sources(const std::vector<SourceRoot>& roots, Annotation& annotation) 
   }
   if (!without.empty()) {
     annotation.notes.push_back(
-        roots.empty() ? "lines are without source text: no source roots are given (sources.roots "
-                        "of a server, --source-root on the command line)"
-                      : text_of_missing(without));
+        has_places
+            ? text_of_missing(without)
+            : "lines are without source text: no source roots are given (sources.roots or sources.urls "
+              "of a server, --source-root on the command line), and no sources were uploaded "
+              "(plimsoll binaries add FILE --sources DIR)");
+  }
+  if (!uploaded.damage().empty()) {
+    annotation.notes.push_back("the sources that were uploaded cannot be read: " + uploaded.damage());
   }
   if (over_limit > 0) {
     annotation.notes.push_back(fmt::format(

@@ -1,10 +1,12 @@
-// The text of source lines, from folders that the operator names and from nowhere else.
+// The text of source lines, from what was uploaded as sources of the build, from folders and from servers
+// that the operator names; from nowhere else.
 //
 // What a binary's debug information calls its source files comes from outside: such a path is a hint to a file below a root, never a path
 // that is opened as it is.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,9 +36,18 @@ std::optional<std::string> path_below(const SourceRoot& root, std::string_view p
 // nothing outside of the folder; devices and pipes are not opened. kNotFound where no root has it.
 Result<std::string> read_source(const std::vector<SourceRoot>& roots, std::string_view path);
 
+// Where a build's source files may be.
+struct SourcePlaces {
+  std::vector<SourceRoot> roots = {};
+  // Path of the archive in the repository of binaries (kept_path()), which comes first: it is of this very build. Empty, or no such file: none.
+  std::string archive = {};
+  // Asked last, for the text of a file by its path in debug information; empty: there is nobody to ask.
+  std::function<std::optional<std::string>(std::string_view path)> fetch = {};
+};
+
 // Sets the text of the lines that the annotated code comes from, of at most 256 files and 64 MiB. Notes say which files have none, and
 // that limits were reached.
 // Does I/O.
-void read_sources(const std::vector<SourceRoot>& roots, Annotation& annotation);
+void read_sources(const SourcePlaces& places, Annotation& annotation);
 
 }  // namespace plimsoll::annotate

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <utility>
 
 #include "base/process_memory.h"
 #include "query/rows/symbol_coverage.h"
@@ -32,22 +32,20 @@ std::vector<uint32_t> number_entries(size_t entries, std::vector<Value>& values,
   return group;
 }
 
-using Numbers = std::vector<uint32_t>;
-
-// By dictionary ID: machines and programs are numbered as they stand in `samples`.
-store::ByColumn<Numbers> number_keys(const Snapshot& snapshot, ExportSamples& samples) {
+// Machines and programs are numbered as they stand in `samples`.
+store::ByColumn<store::IdGrouping> number_keys(const Snapshot& snapshot, ExportSamples& samples) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
-  store::ByColumn<Numbers> group;
-  group[Column::kOrigin] = number_entries(dictionaries.origins.size(), samples.machines, [&](uint32_t id) {
-    return dictionaries.machines[dictionaries.origins[id].machine].machine_id;
-  });
-  group[Column::kWorkload] = number_entries(
-      dictionaries.workloads.size(), samples.programs,
-      [&](uint32_t id) { return std::pair(dictionaries.workloads[id].job, dictionaries.workloads[id].app); });
-  for (const Column column : {Column::kThread, Column::kLabels}) {
-    group[column].resize(entries_of(snapshot, column));
-    std::iota(group[column].begin(), group[column].end(), 0U);
-  }
+  store::ByColumn<store::IdGrouping> group;
+  group[Column::kOrigin] =
+      store::IdGrouping::by(number_entries(dictionaries.origins.size(), samples.machines, [&](uint32_t id) {
+        return dictionaries.machines[dictionaries.origins[id].machine].machine_id;
+      }));
+  group[Column::kWorkload] =
+      store::IdGrouping::by(number_entries(dictionaries.workloads.size(), samples.programs, [&](uint32_t id) {
+        return std::pair(dictionaries.workloads[id].job, dictionaries.workloads[id].app);
+      }));
+  group[Column::kThread] = store::IdGrouping::each();
+  group[Column::kLabels] = store::IdGrouping::each();
   return group;
 }
 
@@ -65,7 +63,9 @@ bool is_shown(const ExportSamples& samples, FramePlace place) {
 Result<ExportSamples> read_samples(const ExportRequest& request, SampleKeys keys, const Snapshot& snapshot) {
   ExportSamples samples;
   samples.hidden = hidden_frames(request.selection, snapshot);
-  const auto group = keys == SampleKeys::kAll ? number_keys(snapshot, samples) : store::ByColumn<Numbers>();
+  auto group =
+      keys == SampleKeys::kAll ? number_keys(snapshot, samples) : store::ByColumn<store::IdGrouping>();
+  group[Column::kStack] = store::IdGrouping::each();
   Selection selection = request.selection;
   const size_t events = std::max<size_t>(1, request.events.size());
   for (uint32_t i = 0; i < events; ++i) {
@@ -75,7 +75,6 @@ Result<ExportSamples> read_samples(const ExportRequest& request, SampleKeys keys
       return propagate(resolved);
     }
     resolved->request.group = group;
-    resolved->request.by_stack = true;
     resolved->request.max_sums = (max_samples() - samples.values.size()) * resolved->request.measures.size();
     const auto cells = snapshot.rows->aggregate(resolved->request);
     if (!cells) {

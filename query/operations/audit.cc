@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "base/time.h"
-#include "store/access/access_store.h"
-#include "store/fleet.h"
 
 namespace plimsoll::query {
 namespace {
@@ -41,11 +39,6 @@ std::string to_the_second(int64_t time_ns) {
   return format_time(time_ns / kNsPerSecond * kNsPerSecond);
 }
 
-// Nothing where the directory has had no server that kept a log.
-Result<std::optional<store::AccessStore>> open_log(const std::string& data_dir) {
-  return store::Fleet(data_dir).access();
-}
-
 std::vector<TableColumn> columns_by_request() {
   return {{"time", ""},    {"count", "requests"}, {"who", ""},   {"from", ""},
           {"request", ""}, {"status", ""},        {"answer", ""}};
@@ -55,8 +48,8 @@ std::vector<TableColumn> columns_by_caller() {
   return {{"who", ""}, {"first_time", ""}, {"last_time", ""}, {"count", "requests"}, {"refused", "requests"}};
 }
 
-Status add_requests(const AuditRequest& request, store::AccessStore& store, Table& table) {
-  const auto asked = store.newest(request.limit, request.since_ns);
+Status add_requests(const AuditRequest& request, const store::Fleet& fleet, Table& table) {
+  const auto asked = fleet.newest_requests(request.limit, request.since_ns);
   if (!asked) {
     return propagate(asked);
   }
@@ -67,8 +60,8 @@ Status add_requests(const AuditRequest& request, store::AccessStore& store, Tabl
   return {};
 }
 
-Status add_callers(const AuditRequest& request, store::AccessStore& store, Table& table) {
-  const auto callers = store.callers(request.limit, request.since_ns);
+Status add_callers(const AuditRequest& request, const store::Fleet& fleet, Table& table) {
+  const auto callers = fleet.callers(request.limit, request.since_ns);
   if (!callers) {
     return propagate(callers);
   }
@@ -101,19 +94,13 @@ Result<AuditRequest> parse_audit(const Parameters& parameters, int64_t now_ns) {
   return request;
 }
 
-Result<Table> audit(const AuditRequest& request, const std::string& data_dir) {
-  auto opened = open_log(data_dir);
-  if (!opened) {
-    return propagate(opened);
-  }
+Result<Table> audit(const AuditRequest& request, const store::Fleet& fleet) {
   Table table;
   table.columns = request.by_caller ? columns_by_caller() : columns_by_request();
-  if (std::optional<store::AccessStore>& store = *opened) {
-    const Status added =
-        request.by_caller ? add_callers(request, *store, table) : add_requests(request, *store, table);
-    if (!added) {
-      return propagate(added);
-    }
+  const Status added =
+      request.by_caller ? add_callers(request, fleet, table) : add_requests(request, fleet, table);
+  if (!added) {
+    return propagate(added);
   }
   if (table.rows.empty()) {
     table.notes.emplace_back("no entries for that time");

@@ -9,6 +9,7 @@
 #include "base/hex.h"
 #include "base/printable.h"
 #include "base/time.h"
+#include "elf/build_id.h"
 #include "query/selection/empty_selection.h"
 #include "query/snapshot/dimension.h"
 
@@ -17,9 +18,6 @@ namespace {
 
 using symbolizer::BinaryRecord;
 using symbolizer::KeptFile;
-
-// perf cuts build IDs to so many bytes.
-constexpr size_t kComparedBytes = 20;
 
 std::string label_of(const BinaryRecord& record, std::string_view key) {
   const auto found =
@@ -44,17 +42,40 @@ std::string shell_argument(std::string_view text) {
   return quoted;
 }
 
-std::vector<Value> row_of(const BinaryRecord& record, const KeptFile& file) {
+// By the beginning of its build ID, or a whole htlhash.
+bool is_asked_for(const BinaryRecord& record, std::string_view digits) {
+  return to_hex(record.build_id).starts_with(digits) ||
+         std::ranges::any_of(record.files,
+                             [&](const KeptFile& file) { return to_hex(file.htl_hash) == digits; });
+}
+
+std::string text_of_jobs(const std::vector<std::string>& jobs) {
+  constexpr size_t kShownJobs = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(jobs.size(), kShownJobs); ++i) {
+    text.append(i == 0 ? "" : ", ").append(printable(jobs[i]));
+  }
+  return jobs.size() <= kShownJobs ? text : fmt::format("{} and {} more", text, jobs.size() - kShownJobs);
+}
+
+std::string text_of_time(int64_t time_ns) {
+  return time_ns == 0 ? std::string() : format_time(time_ns / kNsPerSecond * kNsPerSecond);
+}
+
+std::vector<Value> row_of(const BinaryRecord& record, const KeptFile& file, const BuildUse& use) {
   return {to_hex(record.build_id),
-          std::string(name_of(file.kind)),
+          described_kind(file),
           std::string(store::name_of(file.quality)),
           static_cast<int64_t>(file.size_bytes),
           format_time(file.added_ns / kNsPerSecond * kNsPerSecond),
           printable(file.source),
+          text_of_jobs(use.jobs),
+          text_of_time(use.last_seen_ns),
           label_of(record, "revision"),
           label_of(record, "builder"),
           label_of(record, "compiler"),
           label_of(record, "source_url"),
+          use.libdw_units ? Value(static_cast<int64_t>(*use.libdw_units)) : Value(),
           to_hex(file.content_hash),
           to_hex(file.htl_hash)};
 }
@@ -66,7 +87,9 @@ class MissingBinaries {
                   const Snapshot& snapshot)
       : request_(request), snapshot_(snapshot) {
     for (const BinaryRecord& record : records) {
-      kept_.emplace(record.build_id.substr(0, kComparedBytes), &record);
+      if (std::ranges::any_of(record.files, has_names)) {
+        kept_.emplace(record.build_id.substr(0, elf::kCutBuildIdBytes), &record);
+      }
     }
   }
 
@@ -87,15 +110,17 @@ class MissingBinaries {
     double samples = 0;
   };
 
+  static bool has_names(const KeptFile& file) { return file.kind != symbolizer::BinaryKind::kSources; }
+
   Status count(store::AggregateRequest request) {
     const store::Dictionaries& dictionaries = snapshot_.dictionaries;
-    std::vector<uint32_t>& group = request.group[store::Column::kStack];
-    group.assign(dictionaries.stacks.size(), 0);
+    std::vector<uint32_t> group(dictionaries.stacks.size());
     for (uint32_t stack = 0; stack < group.size(); ++stack) {
       const uint32_t leaf = dictionaries.stacks[stack].location;
       const auto binary = snapshot_.bindings.of(leaf).empty() ? binary_id_of(snapshot_, leaf) : std::nullopt;
       group[stack] = binary && is_addable(dictionaries.binaries[*binary]) ? *binary : 0;
     }
+    request.group[store::Column::kStack] = store::IdGrouping::by(std::move(group));
     const auto cells = snapshot_.rows->aggregate(request);
     if (!cells) {
       return propagate(cells);
@@ -160,7 +185,7 @@ class MissingBinaries {
   }
 
   const BinaryRecord* kept(std::string_view build_id) const {
-    const auto found = kept_.find(build_id.substr(0, kComparedBytes));
+    const auto found = kept_.find(build_id.substr(0, elf::kCutBuildIdBytes));
     return found == kept_.end() ? nullptr : found->second;
   }
 
@@ -171,8 +196,10 @@ class MissingBinaries {
     }
     std::string text;
     for (const KeptFile& file : record->files) {
-      text.append(text.empty() ? "" : ", ");
-      text.append(fmt::format("{} ({})", name_of(file.kind), store::name_of(file.quality)));
+      if (has_names(file)) {
+        text.append(text.empty() ? "" : ", ");
+        text.append(fmt::format("{} ({})", name_of(file.kind), store::name_of(file.quality)));
+      }
     }
     return text;
   }
@@ -210,36 +237,43 @@ Result<BinariesRequest> parse_binaries(const Parameters& parameters, int64_t /*n
   return request;
 }
 
-Result<Table> binaries(const BinariesRequest& request, const std::vector<BinaryRecord>& records) {
-  std::vector<const BinaryRecord*> order;
-  for (const BinaryRecord& record : records) {
-    if (to_hex(record.build_id).starts_with(request.build_id)) {
-      order.push_back(&record);
-    }
-  }
-  if (order.empty() && !request.build_id.empty()) {
+Result<FoundBinaries> find_binaries(const BinariesRequest& request, std::vector<BinaryRecord> records) {
+  FoundBinaries found{.has_any = !records.empty()};
+  std::erase_if(records, [&](const BinaryRecord& record) { return !is_asked_for(record, request.build_id); });
+  if (records.empty() && !request.build_id.empty()) {
     return with_hint(with_field(fail(ErrorCode::kNotFound,
-                                     "no binary whose build ID begins with {} was added", request.build_id),
+                                     "no binary whose build ID begins with {} was added, nor one with this "
+                                     "htlhash",
+                                     request.build_id),
                                 "build_id"),
                      "plimsoll binaries list shows all, plimsoll binaries missing those that are wanted");
   }
-  std::ranges::sort(order, [](const BinaryRecord* a, const BinaryRecord* b) {
-    return a->added_ns() != b->added_ns() ? a->added_ns() > b->added_ns() : a->build_id < b->build_id;
+  std::ranges::sort(records, [](const BinaryRecord& a, const BinaryRecord& b) {
+    return a.added_ns() != b.added_ns() ? a.added_ns() > b.added_ns() : a.build_id < b.build_id;
   });
+  found.found = records.size();
+  records.resize(std::min(records.size(), request.limit));
+  found.records = std::move(records);
+  return found;
+}
+
+Table binaries(const FoundBinaries& found, const BuildUses& uses) {
   Table table;
-  table.columns = {{"build_id", ""}, {"file", ""},       {"symbols", ""},      {"bytes", "bytes"},
-                   {"added", ""},    {"source", ""},     {"revision", ""},     {"builder", ""},
-                   {"compiler", ""}, {"source_url", ""}, {"content_hash", ""}, {"htlhash", ""}};
-  if (records.empty()) {
+  table.columns = {
+      {"build_id", ""}, {"file", ""},       {"symbols", ""},          {"bytes", "bytes"},   {"added", ""},
+      {"source", ""},   {"jobs", ""},       {"last_seen", ""},        {"revision", ""},     {"builder", ""},
+      {"compiler", ""}, {"source_url", ""}, {"libdw_units", "count"}, {"content_hash", ""}, {"htlhash", ""}};
+  if (!found.has_any) {
     table.notes.emplace_back("no binaries were added: plimsoll binaries add FILE");
   }
-  if (order.size() > request.limit) {
-    table.notes.push_back(fmt::format("showing {} of {} builds", request.limit, order.size()));
-    order.resize(request.limit);
+  if (found.found > found.records.size()) {
+    table.notes.push_back(fmt::format("showing {} of {} builds", found.records.size(), found.found));
   }
-  for (const BinaryRecord* record : order) {
-    for (const KeptFile& file : record->files) {
-      table.rows.push_back(row_of(*record, file));
+  const BuildUse unused;
+  for (const BinaryRecord& record : found.records) {
+    const auto use = uses.find(record.build_id);
+    for (const KeptFile& file : record.files) {
+      table.rows.push_back(row_of(record, file, use == uses.end() ? unused : use->second));
     }
   }
   return table;
@@ -248,7 +282,7 @@ Result<Table> binaries(const BinariesRequest& request, const std::vector<BinaryR
 Table table_of_added(const symbolizer::AddedBinary& added) {
   Table table;
   table.columns = {{"build_id", ""}, {"file", ""}, {"symbols", ""}, {"bytes", "bytes"}, {"outcome", ""}};
-  table.rows.push_back({to_hex(added.build_id), std::string(name_of(added.file.kind)),
+  table.rows.push_back({to_hex(added.build_id), described_kind(added.file),
                         std::string(store::name_of(added.file.quality)),
                         static_cast<int64_t>(added.file.size_bytes), std::string(name_of(added.outcome))});
   return table;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "query/operations/build_uses.h"
 #include "query/selection/parameters.h"
 #include "query/selection/selection.h"
 #include "query/snapshot/snapshot.h"
@@ -17,15 +18,28 @@
 namespace plimsoll::query {
 
 struct BinariesRequest {
-  std::string build_id = {};  // the beginning of one, as hexadecimal digits in lower case; empty: all
+  // The beginning of one, or the whole hash by which OpenTelemetry names a file (KeptFile::htl_hash), as
+  // hexadecimal digits in lower case; empty: all.
+  std::string build_id = {};
   size_t limit = 100;
 };
 
 // Parameters: build_id, limit.
 Result<BinariesRequest> parse_binaries(const Parameters& parameters, int64_t now_ns);
 
-// A row for each file, by build ID; the newest first. kNotFound where no build ID begins so.
-Result<Table> binaries(const BinariesRequest& request, const std::vector<symbolizer::BinaryRecord>& records);
+// The records that are asked for, the newest first, and how many there are.
+struct FoundBinaries {
+  std::vector<symbolizer::BinaryRecord> records = {};  // request.limit at most
+  size_t found = 0;
+  bool has_any = false;  // whether any binaries were added
+};
+
+// kNotFound where a build ID or hash is given, and no build has it.
+Result<FoundBinaries> find_binaries(const BinariesRequest& request,
+                                    std::vector<symbolizer::BinaryRecord> records);
+
+// A row for each file, in the order of the records.
+Table binaries(const FoundBinaries& found, const BuildUses& uses);
 
 // What became of one file: a row with its build_id, file, symbols, bytes, and the outcome.
 Table table_of_added(const symbolizer::AddedBinary& added);

@@ -1,7 +1,6 @@
 #include "query/operations/collection.h"
 
 #include "base/time.h"
-#include "store/fleet.h"
 
 namespace plimsoll::query {
 namespace {
@@ -17,19 +16,6 @@ std::string time_text(int64_t wall_ns) {
 Result<CollectionRequest> parse_collection(const Parameters& parameters, int64_t /*now_ns*/) {
   const auto read = read_parameters(parameters, {});
   return read ? Result<CollectionRequest>(CollectionRequest()) : propagate(read);
-}
-
-Result<std::optional<store::DrawStore>> open_draws(const std::string& data_dir) {
-  return store::Fleet(data_dir).draws();
-}
-
-Result<std::vector<store::Stop>> load_stops(const std::string& data_dir) {
-  auto opened = open_draws(data_dir);
-  if (!opened) {
-    return propagate(opened);
-  }
-  std::optional<store::DrawStore>& store = *opened;
-  return store ? store->stops() : Result<std::vector<store::Stop>>();
 }
 
 Table collection(const std::vector<store::Stop>& stops) {

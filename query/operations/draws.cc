@@ -1,5 +1,7 @@
 #include "query/operations/draws.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -8,9 +10,10 @@
 
 #include "base/suggest.h"
 #include "base/time.h"
+#include "query/operations/application_kinds.h"
 #include "query/operations/collection.h"
 #include "store/draws/draw_outcome.h"
-#include "store/fleet.h"
+#include "traces/bursts/burst_config.h"
 
 namespace plimsoll::query {
 namespace {
@@ -67,11 +70,18 @@ void cover(const store::Draw& draw, Coverage& coverage) {
   coverage.machines_live = std::max(coverage.machines_live, draw.machines());
 }
 
+// "7,8"; empty: none.
+std::string burst_config_of(const wire::Assignment& collects) {
+  const auto config = traces::BurstConfig::of_bits(collects.bursts().config_bits());
+  return collects.has_bursts() && config ? config->text() : std::string();
+}
+
 Table list_draws(const DrawsRequest& request, const KnownDraws& known) {
   Table table;
   table.notes = stop_notes(known.stops);
-  table.columns = {{"draw", ""},   {"made", ""},          {"window_start", ""},  {"window", "ns"},
-                   {"events", ""}, {"machines", "count"}, {"expected", "count"}, {"drawn", "count"}};
+  table.columns = {{"draw", ""},          {"made", ""},          {"window_start", ""},
+                   {"window", "ns"},      {"events", ""},        {"bursts", ""},
+                   {"machines", "count"}, {"expected", "count"}, {"drawn", "count"}};
   Outcomes::add_columns(table.columns);
   for (const auto& [draw, machines] : known.draws) {
     Outcomes outcomes;
@@ -81,7 +91,7 @@ Table list_draws(const DrawsRequest& request, const KnownDraws& known) {
     auto& row = table.rows.emplace_back(
         std::vector<Value>{draw.id, time_or_absent(draw.made_ns), time_or_absent(draw.window_start_ns),
                            static_cast<double>(draw.window_ns), store::event_set_of(draw.collects),
-                           draw.machines(), expected(draw), drawn(draw)});
+                           burst_config_of(draw.collects), draw.machines(), expected(draw), drawn(draw)});
     outcomes.add_values(row);
     cover(draw, table.coverage);
   }
@@ -93,13 +103,33 @@ Table list_draws(const DrawsRequest& request, const KnownDraws& known) {
   return table;
 }
 
+// Empty where none are asked for.
+std::string application_kinds(const wire::Assignment& collects) {
+  return collects.application_kinds().empty()
+             ? std::string()
+             : fmt::format("; of applications {}", fmt::join(collects.application_kinds(), ", "));
+}
+
+// Empty where none are asked for.
+std::string bursts_text(const wire::Assignment& collects) {
+  if (!collects.has_bursts()) {
+    return {};
+  }
+  const std::string events = collects.bursts().events().empty()
+                                 ? std::string()
+                                 : fmt::format(" with {}", fmt::join(collects.bursts().events(), " and "));
+  return fmt::format("; bursts {} for {}{}", burst_config_of(collects),
+                     format_duration(collects.bursts().duration_ns()), events);
+}
+
 void describe(const store::Draw& draw, bool is_verified, Table& table) {
   const auto end = [](int64_t start_ns, int64_t length_ns) { return format_time(start_ns + length_ns); };
   table.notes.push_back(fmt::format("policy: {}", draw.policy));
-  table.notes.push_back(
-      fmt::format("for {} to {}, profiled from {} to {}; collects {}", format_time(draw.interval_start_ns),
-                  end(draw.interval_start_ns, draw.interval_ns), format_time(draw.window_start_ns),
-                  end(draw.window_start_ns, draw.window_ns), store::event_set_of(draw.collects)));
+  table.notes.push_back(fmt::format(
+      "for {} to {}, profiled from {} to {}; collects {}{}{}", format_time(draw.interval_start_ns),
+      end(draw.interval_start_ns, draw.interval_ns), format_time(draw.window_start_ns),
+      end(draw.window_start_ns, draw.window_ns), store::event_set_of(draw.collects),
+      application_kinds(draw.collects), bursts_text(draw.collects)));
   table.notes.push_back(fmt::format("made {} from {} machines with seed {}", format_time(draw.made_ns),
                                     draw.machines(), draw.seed));
   if (is_verified) {
@@ -110,10 +140,17 @@ void describe(const store::Draw& draw, bool is_verified, Table& table) {
   cover(draw, table.coverage);
 }
 
+void describe_kinds(const store::DrawWithMachines& explained, Table& table) {
+  for (const KindCoverage& coverage : kind_coverage(explained.machines)) {
+    table.notes.push_back("application profiles, " + text_of(coverage));
+  }
+}
+
 Table draw_by_stratum(const DrawsRequest& request, const KnownDraws& known) {
   const store::DrawWithMachines& explained = known.draws.front();
   Table table;
   describe(explained.draw, known.is_verified, table);
+  describe_kinds(explained, table);
   table.columns = {{"stratum", ""}, {"machines", "count"}, {"expected", "count"}, {"drawn", "count"}};
   Outcomes::add_columns(table.columns);
   std::vector<Outcomes> outcomes(explained.draw.strata.size());
@@ -136,6 +173,7 @@ Table draw_by_machine(const DrawsRequest& request, const KnownDraws& known) {
   const store::DrawWithMachines& explained = known.draws.front();
   Table table;
   describe(explained.draw, known.is_verified, table);
+  describe_kinds(explained, table);
   table.columns = {{"machine", ""},      {"stratum", ""},     {"inclusion_probability", "share"},
                    {"window_start", ""}, {"outcome", ""},     {"detail", ""},
                    {"assigned_at", ""},  {"answered_at", ""}, {"observed", "ns"}};
@@ -168,18 +206,20 @@ std::unexpected<Error> no_such_draw(const std::string& id,
                    nearest ? fmt::format("did you mean {}?", *nearest) : "plimsoll draws lists them");
 }
 
-Status verify(const store::DrawWithMachines& draw, const std::string& data_dir,
+Status verify(const store::DrawWithMachines& draw, const store::Fleet& fleet,
               const KnownDraws::DrawAgain& again) {
   if (!again) {
     return fail(ErrorCode::kUnsupported, "draws cannot be verified here");
   }
-  auto opened = store::Fleet(data_dir).machines();
-  if (!opened) {
-    return propagate(opened);
-  }
-  std::optional<store::LiveMachines>& machines = *opened;
-  return machines ? again(draw, *machines)
-                  : fail(ErrorCode::kNotFound, "{} has no live.db with the history of the fleet", data_dir);
+  return again(draw, [&fleet](int64_t time_ns) -> Result<store::PastFleet> {
+    auto kept = fleet.at(time_ns);
+    if (!kept) {
+      return propagate(kept);
+    }
+    std::optional<store::PastFleet>& past = *kept;
+    return past ? Result<store::PastFleet>(std::move(*past))
+                : fail(ErrorCode::kNotFound, "no history of the fleet is kept");
+  });
 }
 
 }  // namespace
@@ -212,21 +252,13 @@ Result<DrawsRequest> parse_draws(const Parameters& parameters, int64_t now_ns) {
   return request;
 }
 
-Result<KnownDraws> KnownDraws::load(const DrawsRequest& request, const std::string& data_dir,
+Result<KnownDraws> KnownDraws::load(const DrawsRequest& request, const store::Fleet& fleet,
                                     const DrawAgain& again) {
-  auto opened = open_draws(data_dir);
-  if (!opened) {
-    return propagate(opened);
-  }
   KnownDraws known;
-  std::optional<store::DrawStore>& store = *opened;
-  if (!store) {
-    return request.id.empty() ? Result<KnownDraws>(known) : no_such_draw(request.id, {});
-  }
-  const auto count = store->count();
-  auto stops = store->stops();
-  auto newest = store->newest(request.limit);
-  auto one = request.id.empty() ? Result<std::optional<store::DrawWithMachines>>() : store->draw(request.id);
+  const auto count = fleet.count_draws();
+  auto stops = fleet.stops();
+  auto newest = fleet.newest_draws(request.limit);
+  auto one = request.id.empty() ? Result<std::optional<store::DrawWithMachines>>() : fleet.draw(request.id);
   if (!count || !stops || !newest || !one) {
     return !count    ? propagate(count)
            : !stops  ? propagate(stops)
@@ -244,7 +276,7 @@ Result<KnownDraws> KnownDraws::load(const DrawsRequest& request, const std::stri
     return no_such_draw(request.id, *newest);
   }
   known.draws.push_back(std::move(*found));
-  if (auto verified = request.verify ? verify(known.draws.front(), data_dir, again) : Status(); !verified) {
+  if (auto verified = request.verify ? verify(known.draws.front(), fleet, again) : Status(); !verified) {
     return propagate(verified);
   }
   known.is_verified = request.verify;

@@ -10,8 +10,7 @@
 #include "base/result.h"
 #include "query/selection/parameters.h"
 #include "query/table/table.h"
-#include "store/draws/draw_store.h"
-#include "store/live/live_machines.h"
+#include "store/fleet.h"
 
 namespace plimsoll::query {
 
@@ -34,12 +33,13 @@ struct KnownDraws {
   bool is_verified = false;                    // the one that was asked for
 
   // Makes a draw again; fails where it does not come out the same (scheduler::draw_again, which this folder must not know).
-  using DrawAgain = std::function<Status(const store::DrawWithMachines& draw, store::LiveMachines& machines)>;
+  using DrawAgain =
+      std::function<Status(const store::DrawWithMachines& draw, const store::FleetAt& fleet_at)>;
 
-  // Those that the request is about. Opens draws.db beside its writer, and live.db to verify a draw. kNotFound: there is
+  // Those that the request is about. kNotFound: there is
   // no draw of that ID; the hint names the nearest. Fails as `again` does where the draw is to be verified; kUnsupported
   // without it.
-  static Result<KnownDraws> load(const DrawsRequest& request, const std::string& data_dir,
+  static Result<KnownDraws> load(const DrawsRequest& request, const store::Fleet& fleet,
                                  const DrawAgain& again = {});
 };
 
@@ -50,7 +50,8 @@ struct KnownDraws {
 //   pending: not due yet. withheld, unreached, refused, failed, vanished, lost: why nothing came (store/draws/draw_outcome.h)
 // With an ID by machine: machine, stratum, inclusion_probability, window_start, outcome, detail, assigned_at, answered_at, observed
 //   or by stratum: stratum, machines, expected, drawn, and the outcomes as above
-// Notes tell the draw's policy, seed, interval and window; the coverage has the intervals and how many machines were drawn from.
+// Notes tell the draw's policy, seed, interval and window, and how many endpoints of applications answered by kind, where kinds were asked
+// for; the coverage has the intervals and how many machines were drawn from.
 Table draws(const DrawsRequest& request, const KnownDraws& known);
 
 }  // namespace plimsoll::query

@@ -10,7 +10,6 @@
 #include "base/printable.h"
 #include "base/suggest.h"
 #include "base/time.h"
-#include "query/operations/collection.h"
 
 namespace plimsoll::query {
 namespace {
@@ -61,13 +60,8 @@ ExperimentState state_of(const store::ExperimentDefinition& definition, int64_t 
 }
 
 Result<std::vector<store::ExperimentDefinition>> load_experiments(const ExperimentsRequest& request,
-                                                                  const std::string& data_dir) {
-  auto opened = open_draws(data_dir);
-  if (!opened) {
-    return propagate(opened);
-  }
-  std::optional<store::DrawStore>& store = *opened;
-  auto known = store ? store->experiments() : Result<std::vector<store::ExperimentDefinition>>();
+                                                                  const store::Fleet& fleet) {
+  auto known = fleet.experiments();
   if (!known || request.name.empty()) {
     return known;
   }

@@ -10,6 +10,7 @@
 #include "query/selection/parameters.h"
 #include "query/table/table.h"
 #include "store/draws/experiment.h"
+#include "store/fleet.h"
 
 namespace plimsoll::query {
 
@@ -31,7 +32,7 @@ ExperimentState state_of(const store::ExperimentDefinition& definition, int64_t 
 
 // Of a data directory. With a name that one alone; kNotFound, with the nearest name, where there is none.
 Result<std::vector<store::ExperimentDefinition>> load_experiments(const ExperimentsRequest& request,
-                                                                  const std::string& data_dir);
+                                                                  const store::Fleet& fleet);
 
 // kNotFound; the hint has the nearest of the known names.
 std::unexpected<Error> no_such_experiment(std::string_view name,

@@ -266,38 +266,23 @@ std::map<std::string, double, std::less<>> LiveFleet::quotas_by_job() const {
   return quotas;
 }
 
-namespace {
+Result<LiveFleet> LiveFleet::load(const store::Fleet& fleet) {
+  auto current = fleet.current();
+  return current ? Result<LiveFleet>(
+                       {.machines = std::move(current->machines), .censuses = std::move(current->censuses)})
+                 : propagate(current);
+}
 
-// An empty fleet where nobody has registered.
-template <typename Read>
-Result<LiveFleet> read_fleet(const std::string& data_dir, const Read& read) {
-  auto opened = store::Fleet(data_dir).machines();
-  if (!opened) {
-    return propagate(opened);
+Result<LiveFleet> LiveFleet::load_past(int64_t time_ns, const store::Fleet& fleet) {
+  auto kept = fleet.at(time_ns);
+  if (!kept) {
+    return propagate(kept);
   }
-  std::optional<store::LiveMachines>& live = *opened;
-  return live ? read(*live) : Result<LiveFleet>();
-}
-
-}  // namespace
-
-Result<LiveFleet> LiveFleet::load(const std::string& data_dir) {
-  return read_fleet(data_dir, [](store::LiveMachines& live) -> Result<LiveFleet> {
-    auto machines = live.machines();
-    auto censuses = machines ? live.censuses() : propagate(machines);
-    return censuses ? Result<LiveFleet>({.machines = std::move(*machines), .censuses = std::move(*censuses)})
-                    : propagate(censuses);
-  });
-}
-
-Result<LiveFleet> LiveFleet::load_past(int64_t time_ns, const std::string& data_dir) {
-  return read_fleet(data_dir, [time_ns](store::LiveMachines& live) -> Result<LiveFleet> {
-    auto fleet = live.fleet_at(time_ns);
-    return fleet ? Result<LiveFleet>({.machines = std::move(fleet->machines),
-                                      .censuses = {},
-                                      .past_jobs = std::move(fleet->jobs)})
-                 : propagate(fleet);
-  });
+  std::optional<store::PastFleet>& past = *kept;
+  return past ? LiveFleet{.machines = std::move(past->machines),
+                          .censuses = {},
+                          .past_jobs = std::move(past->jobs)}
+              : LiveFleet();
 }
 
 Table machines(const MachinesRequest& request, const Snapshot& snapshot, const LiveFleet& fleet) {

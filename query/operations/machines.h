@@ -11,7 +11,7 @@
 #include "query/selection/parameters.h"
 #include "query/snapshot/snapshot.h"
 #include "query/table/table.h"
-#include "store/live/live_machines.h"
+#include "store/fleet.h"
 
 namespace plimsoll::query {
 
@@ -37,17 +37,17 @@ struct LiveFleet {
   // CPUs that each job may have, by the newest census of each machine; jobs without a quota are not there.
   std::map<std::string, double, std::less<>> quotas_by_job() const;
 
-  // Empty where nobody has registered. Opens live.db beside its writer.
-  static Result<LiveFleet> load(const std::string& data_dir);
+  // Empty where no machine has registered.
+  static Result<LiveFleet> load(const store::Fleet& fleet);
   // As it was then. kNotFound where that is not known (any more).
-  static Result<LiveFleet> load_past(int64_t time_ns, const std::string& data_dir);
+  static Result<LiveFleet> load_past(int64_t time_ns, const store::Fleet& fleet);
   // Of the time that is asked about.
   template <typename Request>
-  static Result<LiveFleet> load(const Request& request, const std::string& data_dir) {
+  static Result<LiveFleet> load(const Request& request, const store::Fleet& fleet) {
     if constexpr (requires { request.is_past; }) {
-      return request.is_past ? load_past(request.now_ns, data_dir) : load(data_dir);
+      return request.is_past ? load_past(request.now_ns, fleet) : load(fleet);
     } else {
-      return load(data_dir);
+      return load(fleet);
     }
   }
 };

@@ -57,6 +57,18 @@ struct ReceivedUploads {
   int64_t lost_samples = 0;  // taken, and not handed over by the kernel
 };
 
+// A symbolizer worker that asked lately. Counts are since the server's start.
+struct SymbolizerWorkerHealth {
+  std::string name = {};  // and its token
+  int64_t leases = 0;     // builds that it works on now
+  int64_t tables = 0;     // taken from it
+  int64_t failures = 0;   // builds of which it could make no table
+  int64_t refused = 0;    // tables that were damaged, or not of the build
+  int64_t expired = 0;    // leases that it neither renewed nor ended
+  int64_t newest_request_ns = 0;
+  std::string newest_failure = {};  // with its build ID
+};
+
 // Times are wall clock of the server.
 struct RunningServer {
   std::string version = {};
@@ -76,8 +88,14 @@ struct RunningServer {
   // share of the fleet's CPU time that they may take (0: machines are not drawn).
   std::optional<double> cpus_of_daemon = {};
   double max_overhead_share = 0;
+  // Of live daemons: whether assignments can have their machines record bursts, as they say.
+  int64_t can_record_bursts = 0;
+  int64_t cannot_record_bursts = 0;
+  int64_t bursts_not_reported = 0;
+  std::string why_no_bursts = {};  // of one that cannot, with its machine
   ReceivedUploads received = {};
   std::vector<ViewAnswers> answers = {};  // by view
+  std::vector<SymbolizerWorkerHealth> symbolizers = {};
   // Some seconds old. Nothing: it could not be measured (store_error).
   std::optional<store::StoreHealth> store = {};
   std::string store_error = {};

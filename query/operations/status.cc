@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "base/time.h"
+#include "query/operations/application_kinds.h"
 #include "query/operations/collection.h"
 #include "query/operations/machines.h"
 #include "query/operations/status_parts.h"
 #include "store/draws/draw_outcome.h"
 #include "store/fleet.h"
-#include "store/live/live_machines.h"
 
 namespace plimsoll::query {
 namespace {
@@ -99,6 +99,21 @@ void add_versions(const std::map<std::string, int64_t>& live_by_version, StatusT
   }
 }
 
+// Where draws ask for bursts: whether daemons can record any.
+void add_burst_daemons(const StatusFacts& facts, const RunningServer& server, StatusTable& rows) {
+  const bool are_wanted =
+      std::ranges::any_of(facts.draws, [](const auto& drawn) { return drawn.draw.collects.has_bursts(); });
+  if (!are_wanted) {
+    return;
+  }
+  const bool can_all = server.cannot_record_bursts + server.bursts_not_reported == 0;
+  rows.judge(
+      "daemons that record bursts", can_all ? RowState::kOk : RowState::kWarning,
+      fmt::format("{} can, {} cannot, {} did not report", server.can_record_bursts,
+                  server.cannot_record_bursts, server.bursts_not_reported),
+      server.cannot_record_bursts > 0 ? server.why_no_bursts : "older daemons do not report: upgrade them");
+}
+
 // The budget that is used up most.
 void add_overhead(const StatusRequest& request, const StatusFacts& facts, StatusTable& rows) {
   const std::vector<OverheadBudgetUse> budgets = overhead_budgets(request, facts);
@@ -125,6 +140,23 @@ void add_uploads(const RunningServer& server, StatusTable& rows) {
   rows.judge("samples lost", lost > kManyLost ? RowState::kWarning : RowState::kOk,
              fmt::format("{} of {} ({})", received.lost_samples, taken, readable(lost, "share")),
              "kernels could not hand them over: lower collect.rate, or raise the memory of daemons");
+}
+
+void add_symbolizers(const RunningServer& server, StatusTable& rows) {
+  if (server.symbolizers.empty()) {
+    return;
+  }
+  int64_t leases = 0;
+  int64_t tables = 0;
+  int64_t bad = 0;
+  for (const SymbolizerWorkerHealth& worker : server.symbolizers) {
+    leases += worker.leases;
+    tables += worker.tables;
+    bad += worker.refused;
+  }
+  rows.judge("symbolizer workers", bad > 0 ? RowState::kWarning : RowState::kOk,
+             fmt::format("{}; {} builds leased, {} tables made", server.symbolizers.size(), leases, tables),
+             fmt::format("{} of their tables were refused: plimsoll status --by symbolizer", bad));
 }
 
 void add_daemons(const StatusRequest& request, const StatusFacts& facts, StatusTable& rows) {
@@ -161,6 +193,7 @@ void add_daemons(const StatusRequest& request, const StatusFacts& facts, StatusT
     rows.judge("daemons slowed down", server.daemons_slowed_down > 0 ? RowState::kWarning : RowState::kOk,
                std::to_string(server.daemons_slowed_down),
                "they collect fewer samples to stay within their limits of CPU time and memory");
+    add_burst_daemons(facts, server, rows);
     add_overhead(request, facts, rows);
     rows.add("spools of daemons", RowState::kOk,
              fmt::format("{} profiles, {}", server.profiles_queued, bytes_text(server.spooled_bytes)));
@@ -191,6 +224,27 @@ void add_draws(const StatusRequest& request, const StatusFacts& facts, StatusTab
            !is_due                  ? "its results are not due yet"
            : state == RowState::kOk ? ""
                                     : "plimsoll draws " + draw.id + " shows the outcome of each machine");
+}
+
+// Of kinds of application profiles: the newest draw with any, of those of which all results are due.
+void add_application_kinds(const StatusRequest& request, const StatusFacts& facts, StatusTable& rows) {
+  for (const auto& [draw, machines] : facts.draws) {
+    const std::vector<KindCoverage> coverages = kind_coverage(machines);
+    if (coverages.empty() || draw.due_ns > request.now_ns) {
+      continue;
+    }
+    const auto worst = std::ranges::min_element(coverages, {}, [](const KindCoverage& coverage) {
+      return coverage.endpoints == 0
+                 ? 1.0
+                 : static_cast<double>(coverage.answered) / static_cast<double>(coverage.endpoints);
+    });
+    const bool are_few =
+        static_cast<double>(worst->answered) < kFewAnswers * static_cast<double>(worst->endpoints);
+    rows.judge("application profiles", are_few ? RowState::kWarning : RowState::kOk,
+               fmt::format("{}: {}", draw.id, text_of(*worst)),
+               "plimsoll draws " + draw.id + " shows the cause on each machine");
+    return;
+  }
 }
 
 void add_stops(const StatusFacts& facts, StatusTable& rows) {
@@ -298,13 +352,15 @@ Result<StatusRequest> parse_status(const Parameters& parameters, int64_t now_ns)
   constexpr std::pair<std::string_view, StatusRows> kRows[] = {{"subject", StatusRows::kSubject},
                                                                {"work", StatusRows::kWork},
                                                                {"question", StatusRows::kQuestion},
-                                                               {"overhead", StatusRows::kOverhead}};
+                                                               {"overhead", StatusRows::kOverhead},
+                                                               {"symbolizer", StatusRows::kSymbolizer}};
   StatusRequest request{.now_ns = now_ns};
   const Parameter by{"by", [&](const std::string& text) -> Status {
                        const auto* const row =
                            std::ranges::find(kRows, text, &std::pair<std::string_view, StatusRows>::first);
                        if (row == std::end(kRows)) {
-                         return invalid_parameter("by", text, "subject, work, question or overhead");
+                         return invalid_parameter("by", text,
+                                                  "subject, work, question, overhead or symbolizer");
                        }
                        request.rows = row->second;
                        return {};
@@ -313,7 +369,8 @@ Result<StatusRequest> parse_status(const Parameters& parameters, int64_t now_ns)
   return read ? Result<StatusRequest>(request) : propagate(read);
 }
 
-Result<StatusFacts> StatusFacts::load(const std::string& data_dir, std::optional<RunningServer> server) {
+Result<StatusFacts> StatusFacts::load(const std::string& data_dir, const store::Fleet& fleet,
+                                      std::optional<RunningServer> server) {
   StatusFacts facts;
   if (server) {
     facts.store = server->store;
@@ -327,19 +384,14 @@ Result<StatusFacts> StatusFacts::load(const std::string& data_dir, std::optional
     facts.store = *measured;
   }
   facts.server = std::move(server);
-  auto opened = store::Fleet(data_dir).machines();
-  if (!opened) {
-    return propagate(opened);
-  }
-  std::optional<store::LiveMachines>& live = *opened;
-  auto machines = live ? live->machines() : Result<std::vector<store::LiveMachine>>();
+  auto machines = fleet.machines();
   if (!machines) {
     return propagate(machines);
   }
   facts.machines = std::move(*machines);
   DrawsRequest newest;
   newest.limit = kNewestDraws;
-  auto known = KnownDraws::load(newest, data_dir);
+  auto known = KnownDraws::load(newest, fleet);
   if (!known) {
     return propagate(known);
   }
@@ -356,6 +408,8 @@ Table status(const StatusRequest& request, const StatusFacts& facts) {
       return answered_views(facts);
     case StatusRows::kOverhead:
       return overhead(request, facts);
+    case StatusRows::kSymbolizer:
+      return symbolizers(facts);
     case StatusRows::kSubject:
       break;
   }
@@ -363,10 +417,12 @@ Table status(const StatusRequest& request, const StatusFacts& facts) {
   add_server(request, facts, rows);
   add_daemons(request, facts, rows);
   add_draws(request, facts, rows);
+  add_application_kinds(request, facts, rows);
   add_stops(facts, rows);
   add_store(facts, rows);
   if (facts.server) {
     add_uploads(*facts.server, rows);
+    add_symbolizers(*facts.server, rows);
     add_work(request, *facts.server, rows);
   }
   return std::move(rows).table();

@@ -12,19 +12,20 @@
 #include "query/selection/parameters.h"
 #include "query/table/table.h"
 #include "store/draws/stop.h"
+#include "store/fleet.h"
 #include "store/live/live_machine.h"
 #include "store/store_health.h"
 
 namespace plimsoll::query {
 
-enum class StatusRows { kSubject, kWork, kQuestion, kOverhead };
+enum class StatusRows { kSubject, kWork, kQuestion, kOverhead, kSymbolizer };
 
 struct StatusRequest {
   int64_t now_ns = 0;  // wall clock
   StatusRows rows = StatusRows::kSubject;
 };
 
-// Parameters: by (subject, work, question or overhead).
+// Parameters: by (subject, work, question, overhead or symbolizer).
 Result<StatusRequest> parse_status(const Parameters& parameters, int64_t now_ns);
 
 struct StatusFacts {
@@ -37,7 +38,8 @@ struct StatusFacts {
 
   // Opens draws.db and live.db beside their writer. Without a server it measures the data directory too: about a second for each million
   // addresses.
-  static Result<StatusFacts> load(const std::string& data_dir, std::optional<RunningServer> server);
+  static Result<StatusFacts> load(const std::string& data_dir, const store::Fleet& fleet,
+                                  std::optional<RunningServer> server);
 };
 
 inline constexpr std::string_view kStatusColumn = "state";

@@ -122,4 +122,23 @@ Table overhead(const StatusRequest& request, const StatusFacts& facts) {
   return table;
 }
 
+Table symbolizers(const StatusFacts& facts) {
+  Table table;
+  table.columns = {{"worker", ""},         {"leases", "count"},   {"tables", "count"},
+                   {"failed", "count"},    {"refused", "count"},  {"expired", "count"},
+                   {"newest_request", ""}, {"newest_failure", ""}};
+  if (!facts.server) {
+    table.notes.emplace_back(kServerOnly);
+    return table;
+  }
+  for (const SymbolizerWorkerHealth& worker : facts.server->symbolizers) {
+    table.rows.push_back({worker.name, worker.leases, worker.tables, worker.failures, worker.refused,
+                          worker.expired, moment(worker.newest_request_ns), worker.newest_failure});
+  }
+  if (table.rows.empty()) {
+    table.notes.emplace_back("no symbolizer worker has asked in the last ten minutes");
+  }
+  return table;
+}
+
 }  // namespace plimsoll::query

@@ -32,4 +32,7 @@ std::vector<OverheadBudgetUse> overhead_budgets(const StatusRequest& request, co
 // Overhead: budget, state (ok, warning), spent, limit, used_share, detail (what to do).
 Table overhead(const StatusRequest& request, const StatusFacts& facts);
 
+// Symbolizer workers that asked lately: worker, leases, tables, failed, refused, expired, newest_request, newest_failure.
+Table symbolizers(const StatusFacts& facts);
+
 }  // namespace plimsoll::query

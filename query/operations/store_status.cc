@@ -93,6 +93,8 @@ Table by_block(const store::StoreAccount& account, const store::RetentionLimits&
                                                  "retention.symbols_max_bytes", 0)),
       fmt::format("request traces: {}",
                   room_text(account.span_bytes, limits.traces_max_bytes, "retention.traces_max_bytes", 0)),
+      fmt::format("bursts: {}",
+                  room_text(account.burst_bytes, limits.bursts_max_bytes, "retention.bursts_max_bytes", 0)),
       fmt::format("other files: {}", size_text(account.other_bytes)),
       fmt::format("{} free on the disk, of which {} stay free by retention.min_free_bytes",
                   size_text(account.disk_free_bytes), size_text(limits.min_free_bytes))};
@@ -113,7 +115,7 @@ struct LimitedPart {
 std::vector<LimitedPart> limited_parts(const store::StoreAccount& account,
                                        const store::RetentionLimits& limits) {
   const int64_t used_bytes = account.block_bytes + account.archive_bytes + account.symbol_bytes +
-                             account.span_bytes + account.other_bytes;
+                             account.span_bytes + account.burst_bytes + account.other_bytes;
   return {{"rows", account.block_bytes, limits.rows_max_bytes, account.block_bytes_a_day,
            limits.rows_max_age_ns, "retention.rows_max_bytes", "the oldest block is dropped"},
           // Nothing is rolled up by size where nothing is by age.
@@ -128,6 +130,8 @@ std::vector<LimitedPart> limited_parts(const store::StoreAccount& account,
            "retention.symbols_max_bytes", "those not used for the longest time are dropped"},
           {"request traces", account.span_bytes, limits.traces_max_bytes, 0, limits.traces_max_age_ns,
            "retention.traces_max_bytes", "the oldest block is dropped"},
+          {"bursts", account.burst_bytes, limits.bursts_max_bytes, 0, limits.bursts_max_age_ns,
+           "retention.bursts_max_bytes", "the oldest recording is dropped"},
           {"disk", used_bytes, used_bytes + account.disk_free_bytes - limits.min_free_bytes,
            account.block_bytes_a_day + account.archive_bytes_a_day, 0, "retention.min_free_bytes",
            "the oldest block is dropped, and uploads wait"}};

@@ -68,7 +68,7 @@ Result<Answer> ask_profiles_and_fleet(const Question& question, ViewSources& sou
   }
   const store::TimeSpans times = times_of(question.parameters, question.now_ns);
   return of_sound_rows(sources, times, question.parameters, [&](const Snapshot& snapshot) {
-    const auto fleet = LiveFleet::load(*request, sources.data_dir());
+    const auto fleet = LiveFleet::load(*request, sources.fleet());
     return of_rolled_up_rows(question, times, snapshot,
                              fleet ? as_answer<Table>(view(*request, snapshot, *fleet)) : propagate(fleet));
   });

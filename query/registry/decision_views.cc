@@ -149,7 +149,7 @@ Result<Answer> ask_before(const Question& question, ViewSources& sources) {
     return propagate(asked);
   }
   return of_sound_rows(sources, asked->times(), question.parameters, [&](const Snapshot& snapshot) {
-    const auto fleet = LiveFleet::load(*asked, sources.data_dir());
+    const auto fleet = LiveFleet::load(*asked, sources.fleet());
     return of_rolled_up_rows(question, asked->times(), snapshot,
                              fleet ? as_answer<Table>(view(*asked, snapshot, *fleet)) : propagate(fleet));
   });
@@ -285,7 +285,7 @@ experiment has begun, only until, feature and owner can change (docs/wsmeter.md)
                   "DELETE"}},
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_experiments(question.parameters, question.now_ns);
-        const auto known = request ? load_experiments(*request, sources.data_dir()) : propagate(request);
+        const auto known = request ? load_experiments(*request, sources.fleet()) : propagate(request);
         return known ? Result<Answer>(experiments(*request, *known)) : propagate(known);
       },
   };

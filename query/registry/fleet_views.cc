@@ -3,17 +3,16 @@
 #include <utility>
 
 #include "query/operations/audit.h"
-#include "query/operations/binaries.h"
 #include "query/operations/collection.h"
 #include "query/operations/jobs.h"
 #include "query/operations/status.h"
 #include "query/operations/store_status.h"
 #include "query/registry/answers.h"
+#include "query/registry/binary_views.h"
 #include "query/registry/common_parameters.h"
 #include "query/views/compare.h"
 #include "query/views/coverage.h"
 #include "store/draws/draw_outcome.h"
-#include "symbolizer/repository/repository_files.h"
 
 namespace plimsoll::query {
 namespace {
@@ -153,7 +152,7 @@ View jobs_view() {
                    {"plimsoll jobs --server ADDR --at 1h", "an hour ago"}},
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_jobs(question.parameters, question.now_ns);
-        const auto fleet = request ? LiveFleet::load(*request, sources.data_dir()) : propagate(request);
+        const auto fleet = request ? LiveFleet::load(*request, sources.fleet()) : propagate(request);
         return fleet ? Result<Answer>(jobs(*request, *fleet)) : propagate(fleet);
       },
   };
@@ -205,6 +204,7 @@ View draws_view() {
             {"window_start", "", "When measuring starts"},
             {"window", "ns", "How long a machine measures", kDetail},
             {"events", "", "Events collected; default: the daemon's choice", kDetail},
+            {"bursts", "", "Burst-config M,N of the bursts that machines record; empty: none", kDetail},
             {"machines", "count", "Machines drawn from"},
             {"expected", "count", "Expected number of drawn machines", kDetail},
             {"drawn", "count", "Drawn machines", kAlwaysShown},
@@ -224,8 +224,8 @@ View draws_view() {
                     "prove that the draw was random"}},
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_draws(question.parameters, question.now_ns);
-        const auto known = request ? KnownDraws::load(*request, sources.data_dir(), sources.draw_again())
-                                   : propagate(request);
+        const auto known =
+            request ? KnownDraws::load(*request, sources.fleet(), sources.draw_again()) : propagate(request);
         return known ? Result<Answer>(draws(*request, *known)) : propagate(known);
       },
   };
@@ -259,7 +259,7 @@ View collection_view() {
                  {"collection/resume", "--resume", "Resume what was stopped, by hand or by failures"}},
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_collection(question.parameters, question.now_ns);
-        const auto stops = request ? load_stops(sources.data_dir()) : propagate(request);
+        const auto stops = request ? sources.fleet().stops() : propagate(request);
         return stops ? Result<Answer>(collection(*stops)) : propagate(stops);
       },
   };
@@ -274,11 +274,14 @@ View status_view() {
           R"(With --data it shows what the files of the data directory say: without a server there are no problems of daemons and
 no background work to report. docs/monitoring.md has the same as metrics for Prometheus.
 )",
-      .parameters = {{.name = "by",
-                      .kind = ValueKind::kChoice,
-                      .help = "A row per subject, background work, view with its times of answers, or budget",
-                      .default_value = "subject",
-                      .choices = {"subject", "work", "question", "overhead"}}},
+      .parameters =
+          {{.name = "by",
+            .kind = ValueKind::kChoice,
+            .help =
+                "A row per subject, background work, view with its times of answers, budget, or symbolizer "
+                "worker",
+            .default_value = "subject",
+            .choices = {"subject", "work", "question", "overhead", "symbolizer"}}},
       .columns = {{"subject", "", "Part of the server or its fleet", kAlwaysShown},
                   {std::string(kStatusColumn), "", "ok, warning or failed", kAlwaysShown},
                   {"value", "", "What it is now", kAlwaysShown},
@@ -300,6 +303,16 @@ no background work to report. docs/monitoring.md has the same as metrics for Pro
                   {"spent", "share", "With --by overhead: share of the fleet's CPU time that daemons take"},
                   {"limit", "share", "With --by overhead: share that they may take"},
                   {"used_share", "share", "With --by overhead: spent as a share of the limit"},
+                  {"worker", "", "With --by symbolizer: name of the symbolizer worker, and of its token",
+                   kAlwaysShown},
+                  {"leases", "count", "With --by symbolizer: builds that it works on"},
+                  {"tables", "count",
+                   "With --by symbolizer: symbol tables that it made since the server's start"},
+                  {"failed", "count", "With --by symbolizer: builds of which it could make no table"},
+                  {"refused", "count", "With --by symbolizer: tables of it that were refused"},
+                  {"expired", "count", "With --by symbolizer: leases that it neither renewed nor ended"},
+                  {"newest_request", "", "With --by symbolizer: its newest request"},
+                  {"newest_failure", "", "With --by symbolizer: the newest build without a table, and why"},
                   {"detail", "", "Why, or what to do"}},
       .examples = {{"plimsoll status --server ADDR",
                     "before a shift, or in a probe: exit status 1 on failure"},
@@ -311,7 +324,8 @@ no background work to report. docs/monitoring.md has the same as metrics for Pro
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_status(question.parameters, question.now_ns);
         const auto facts =
-            request ? StatusFacts::load(sources.data_dir(), sources.running_server()) : propagate(request);
+            request ? StatusFacts::load(sources.data_dir(), sources.fleet(), sources.running_server())
+                    : propagate(request);
         return facts ? Result<Answer>(status(*request, *facts)) : propagate(facts);
       },
   };
@@ -353,65 +367,6 @@ View store_view() {
   };
 }
 
-View binaries_view() {
-  return {
-      .name = "binaries",
-      .command = "",
-      .taken_by = "binaries list",
-      .summary = "List the executables and debug files that were added, or those of one build",
-      .parameters = {{.name = "build_id",
-                      .kind = ValueKind::kText,
-                      .help = "Build ID in hexadecimal digits; its first digits will do"},
-                     limit_spec("100", "Builds to show")},
-      .columns = {{"build_id", "", "Build ID", kAlwaysShown},
-                  {"file", "", "executable, or debug (a separate debug file)", kAlwaysShown},
-                  {"symbols", "", "none, dynsym, symtab, line tables or full DWARF", kAlwaysShown},
-                  {"bytes", "bytes", "Size of the file"},
-                  {"added", "", "When it was added"},
-                  {"source", "", "Who added it, and from which file"},
-                  {"revision", "", "Label: revision of the sources", kDetail},
-                  {"builder", "", "Label: who or what built it", kDetail},
-                  {"compiler", "", "Label: its compiler", kDetail},
-                  {"source_url", "", "Label: where its sources are", kDetail},
-                  {"content_hash", "", "XXH3 (128 bits) of the file", kMinorDetail},
-                  {"htlhash", "", "Its name in profiles of OpenTelemetry", kMinorDetail}},
-      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
-        const auto request = parse_binaries(question.parameters, question.now_ns);
-        const auto records = request ? symbolizer::read_records(sources.data_dir()) : propagate(request);
-        return records ? as_answer(binaries(*request, *records)) : propagate(records);
-      },
-  };
-}
-
-View missing_binaries_view() {
-  return {
-      .name = "binaries/missing",
-      .command = "",
-      .taken_by = "binaries missing",
-      .summary = "List sampled binaries without function names, by the samples that would get names",
-      .parameters = joined({selection_specs(), {limit_spec("20")}}),
-      .columns = {{"binary", "", "File name", kAlwaysShown},
-                  {"build_id", "", "Build ID", kAlwaysShown},
-                  {"path", "", "Where a machine has it"},
-                  {"samples", "count", "Samples in it without a function name"},
-                  {"share", "share", "Their share of the event's value", kAlwaysShown},
-                  {"kept", "", "Its files that were added, with their symbols"},
-                  {"command", "", "What would help", kAlwaysShown}},
-      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
-        const auto request = parse_missing_binaries(question.parameters, question.now_ns);
-        const auto records = request ? symbolizer::read_records(sources.data_dir()) : propagate(request);
-        if (!records) {
-          return propagate(records);
-        }
-        const store::TimeSpans times = times_of(question.parameters, question.now_ns);
-        return of_sound_rows(sources, times, question.parameters, [&](const Snapshot& snapshot) {
-          return of_rolled_up_rows(question, times, snapshot,
-                                   as_answer(missing_binaries(*request, *records, snapshot)));
-        });
-      },
-  };
-}
-
 View measure_view() {
   return {
       .name = "collection/measure",
@@ -421,15 +376,22 @@ View measure_view() {
           R"(Picks up to --max-machines matching machines at random and profiles them in the next free slot, within the limits
 of the configuration ([draw]). See the results with --where draw=ID; other queries leave them out.
 )",
-      .parameters = {{"job", ValueKind::kJob, "Machines that run this job", "", true},
-                     {"machine", ValueKind::kMachine, "This machine", "", true},
-                     {"for", ValueKind::kDuration, "How long to measure, at most 10m", "30s"},
-                     {"max_machines", ValueKind::kCount, "Machines to measure at most, chosen at random",
-                      "10"},
-                     {"events", ValueKind::kEvents, "Events, instead of the configured ones", ""},
-                     {"rate", ValueKind::kCount, "Samples per second and CPU, instead of the configured rate",
-                      ""}},
+      .parameters =
+          {{"job", ValueKind::kJob, "Machines that run this job", "", true},
+           {"machine", ValueKind::kMachine, "This machine", "", true},
+           {"for", ValueKind::kDuration, "How long to measure, at most 10m", "30s"},
+           {"max_machines", ValueKind::kCount, "Machines to measure at most, chosen at random", "10"},
+           {"events", ValueKind::kEvents, "Events, instead of the configured ones", ""},
+           {"rate", ValueKind::kCount, "Samples per second and CPU, instead of the configured rate", ""},
+           {"bursts", ValueKind::kText,
+            "Burst-config M,N of bursts to record, where daemons permit it (see plimsoll bursts plan)", ""},
+           {"bursts_for", ValueKind::kDuration, "How long to record bursts (default: --for)", ""},
+           {"bursts_events", ValueKind::kText,
+            "Events of bursts besides switches, wake-ups and marks: system-calls, page-faults, disk, network",
+            ""}},
       .examples = {{"plimsoll measure --server ADDR --job web --for 30s", "a job"},
+                   {"plimsoll measure --server ADDR --job web --bursts 7,8 --bursts-for 5m",
+                    "with bursts of 256 ms in every 33 s"},
                    {"plimsoll measure --server ADDR --machine m17 --events cycles,llc-misses --rate 499",
                     "one machine, with other events"}},
       .audience = Audience::kOperators,
@@ -465,7 +427,7 @@ View audit_view() {
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_audit(question.parameters, question.now_ns);
         const Status written = request ? sources.write_audit_log() : propagate(request);
-        return written ? as_answer(audit(*request, sources.data_dir())) : propagate(written);
+        return written ? as_answer(audit(*request, sources.fleet())) : propagate(written);
       },
   };
 }

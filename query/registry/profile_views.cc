@@ -491,7 +491,7 @@ View sql_view() {
         return of_sound_rows(sources, store::all_times(), {}, [&](const Snapshot& snapshot) {
           return of_rolled_up_rows(
               question, store::all_times(), snapshot,
-              as_answer(sql(*request, snapshot, [&sources] { return LiveFleet::load(sources.data_dir()); })));
+              as_answer(sql(*request, snapshot, [&sources] { return LiveFleet::load(sources.fleet()); })));
         });
       },
   };

@@ -7,7 +7,7 @@
 
 namespace plimsoll::query {
 
-// diagnosis, trace, findings
+// diagnosis, regressions, trace, findings, bursts
 std::vector<View> trace_views();
 
 }  // namespace plimsoll::query

@@ -119,6 +119,7 @@ class ViewSources {
   // With all profiles of these times; `store::all_times()` where the view looks at others too.
   virtual Result<std::shared_ptr<const Snapshot>> snapshot(const store::TimeSpans& times) = 0;
   virtual const std::string& data_dir() const = 0;
+  virtual const store::Fleet& fleet() const = 0;
   // Repeats a draw (scheduler::draw_again(), which query must not know).
   virtual KnownDraws::DrawAgain draw_again() const = 0;
   // Brings what the audit log has in memory to its file.

@@ -19,15 +19,17 @@ EventRows::EventRows(const Selection& selection, const std::vector<uint32_t>& ev
       whole_(events.size()) {
   rows_.events = events_;
   grouping_.add_groups(resolved_.request);
-  resolved_.request.group[Column::kEvent].assign(snapshot.dictionaries.events.size(), 0);
+  std::vector<uint32_t> place_of_event(snapshot.dictionaries.events.size());
   for (uint32_t place = 0; place < events.size(); ++place) {
-    resolved_.request.group[Column::kEvent][events[place]] = place;
+    place_of_event[events[place]] = place;
   }
+  resolved_.request.group[Column::kEvent] = store::IdGrouping::by(std::move(place_of_event));
 }
 
 Status EventRows::sum(size_t ranking, size_t limit) {
   store::AggregateRequest request = resolved_.request;
-  request.by_stack = true;  // the share without symbols needs the leaves in any case
+  // The share without symbols needs the leaves in any case.
+  request.group[Column::kStack] = store::IdGrouping::each();
   const auto cells = snapshot_.rows->aggregate(request);
   if (!cells) {
     return propagate(cells);

@@ -56,7 +56,7 @@ std::vector<const Dimension*> Grouping::dimensions_of(Column column) const {
   return dimensions;
 }
 
-Grouping::Entries Grouping::number_entries(Column column, std::vector<uint32_t>& group) const {
+Grouping::Entries Grouping::number_entries(Column column, store::IdGrouping& grouping) const {
   const std::vector<const Dimension*> dimensions = dimensions_of(column);
   Entries numbered{.dimensions = dimensions.size(), .texts = {}};
   if (dimensions.empty()) {
@@ -67,7 +67,7 @@ Grouping::Entries Grouping::number_entries(Column column, std::vector<uint32_t>&
   // Entry 0 stands for nothing and has a number all the same, so that tables are indexed by ID.
   numbers.emplace(std::vector<std::string>(dimensions.size()), 0);
   numbered.texts.resize(dimensions.size());
-  group.assign(entries, 0);
+  std::vector<uint32_t> group(entries);
   for (uint32_t id = 1; id < entries; ++id) {
     std::vector<std::string> texts;
     for (const Dimension* dimension : dimensions) {
@@ -79,6 +79,7 @@ Grouping::Entries Grouping::number_entries(Column column, std::vector<uint32_t>&
     }
     group[id] = entry->second;
   }
+  grouping = store::IdGrouping::by(std::move(group));
   return numbered;
 }
 

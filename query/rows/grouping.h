@@ -80,7 +80,7 @@ class Grouping {
   };
 
   std::vector<const Dimension*> dimensions_of(Column column) const;
-  Entries number_entries(Column column, std::vector<uint32_t>& group) const;
+  Entries number_entries(Column column, store::IdGrouping& grouping) const;
   std::string text(const RowKey& key, size_t column) const;
   std::strong_ordering order(const RowKey& a, const RowKey& b, size_t column) const;
   uint32_t new_stack_number(uint32_t stack);

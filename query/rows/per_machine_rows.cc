@@ -92,9 +92,9 @@ class TreeSums {
 
 store::AggregateRequest without_groups(store::AggregateRequest request) {
   for (const Column column : kEntryColumns) {
-    request.group[column].clear();
+    request.group[column] = {};
   }
-  request.by_stack = false;
+  request.group[Column::kStack] = {};
   return request;
 }
 
@@ -216,7 +216,7 @@ Result<PerMachineRows> split_tree(std::span<const uint32_t> parents, std::vector
                                   const Snapshot& snapshot) {
   UnitCells whole(with_squares(without_groups(request), snapshot), sampling_units);
   store::AggregateRequest by_node = with_squares(without_groups(request), snapshot);
-  by_node.group[Column::kStack] = std::move(node_of_stack);
+  by_node.group[Column::kStack] = store::IdGrouping::by(std::move(node_of_stack));
   UnitCells parts(std::move(by_node), sampling_units);
   if (const Status summed = sum_both(whole, parts, *snapshot.rows); !summed) {
     return propagate(summed);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace plimsoll::query {
 namespace {
@@ -44,10 +45,13 @@ std::vector<uint32_t> Places::by_number(size_t count) const {
   return places;
 }
 
-void Places::apply(std::vector<uint32_t>& groups) const {
-  for (uint32_t& group : groups) {
-    group = of(group);
+store::IdGrouping Places::places_of(const store::IdGrouping& grouping) const {
+  std::vector<uint32_t> places;
+  places.reserve(grouping.table().size());
+  for (const uint32_t group : grouping.table()) {
+    places.push_back(of(group));
   }
+  return store::IdGrouping::by(std::move(places));
 }
 
 uint32_t Codes::add(uint32_t frame_place, uint32_t text_place) {
@@ -78,18 +82,18 @@ RowCells::RowCells(std::span<const RowKey> keys, bool has_totals, const Grouping
     std::ranges::sort(rows, {}, &CodeRow::code);
   }
   if (needs_stacks_) {
-    list_codes(has_totals, grouping, snapshot);
+    groups_of_stacks_ = store::IdGrouping::in_lists(list_codes(has_totals, grouping, snapshot));
   }
 }
 
 void RowCells::apply(store::AggregateRequest& request) const {
   bool has_several_cells = false;
   for (const Column column : kEntryColumns) {
-    places_[column].apply(request.group[column]);
+    request.group[column] = places_[column].places_of(request.group[column]);
     has_several_cells = has_several_cells || (has_[column] && column != Column::kOrigin);
   }
   if (needs_stacks_) {
-    request.stack_groups = groups_of_stacks_;
+    request.group[Column::kStack] = groups_of_stacks_;
     request.wanted = has_several_cells ? wanted_cells() : std::vector<store::CellKey>();
   }
 }
@@ -115,7 +119,8 @@ std::optional<RowPlace> RowCells::place_of(uint32_t origin_group, const store::C
 }
 
 // Of which codes each stack is. Stacks with the same shown frames in the same order, and leaf and text, share a list.
-void RowCells::list_codes(bool has_totals, const Grouping& grouping, const Snapshot& snapshot) {
+store::StackGroups RowCells::list_codes(bool has_totals, const Grouping& grouping,
+                                        const Snapshot& snapshot) const {
   const FrameKeys* const frames = grouping.frames();
   const size_t stacks = snapshot.dictionaries.stacks.size();
   const bool has_tree = frames != nullptr && has_totals;
@@ -129,7 +134,8 @@ void RowCells::list_codes(bool has_totals, const Grouping& grouping, const Snaps
   boost::unordered_flat_map<ListKey, uint32_t, boost::hash<ListKey>> lists;
   constexpr uint32_t kNone = UINT32_MAX;
   std::vector<uint32_t> plain_list(std::max<size_t>(1, tree.classes.size()), kNone);
-  groups_of_stacks_.list_of_stack.resize(stacks);
+  store::StackGroups of_stacks;
+  of_stacks.list_of_stack.resize(stacks);
   for (size_t stack = 0; stack < stacks; ++stack) {
     const uint32_t tree_class = has_tree ? tree.class_of_stack[stack] : 0;
     const uint32_t leaf = frames == nullptr ? 0 : place_of_key[frames->stacks().self_keys()[stack]];
@@ -137,23 +143,25 @@ void RowCells::list_codes(bool has_totals, const Grouping& grouping, const Snaps
     // Most stacks have a list that their tree alone decides; those need not be looked up.
     const bool is_plain = text_place.empty() && leaf == 0;
     if (is_plain && plain_list[tree_class] != kNone) {
-      groups_of_stacks_.list_of_stack[stack] = plain_list[tree_class];
+      of_stacks.list_of_stack[stack] = plain_list[tree_class];
       continue;
     }
     const auto [list, is_new] =
         lists.try_emplace({tree_class, leaf, text}, static_cast<uint32_t>(lists.size()));
     if (is_new) {
-      add_list(tree, tree_class, leaf, text);
+      add_list(tree, tree_class, leaf, text, of_stacks);
     }
-    groups_of_stacks_.list_of_stack[stack] = list->second;
+    of_stacks.list_of_stack[stack] = list->second;
     if (is_plain) {
       plain_list[tree_class] = list->second;
     }
   }
+  return of_stacks;
 }
 
-void RowCells::add_list(const store::KeyTree& tree, uint32_t tree_class, uint32_t leaf, uint32_t text) {
-  std::vector<uint32_t>& groups = groups_of_stacks_.groups;
+void RowCells::add_list(const store::KeyTree& tree, uint32_t tree_class, uint32_t leaf, uint32_t text,
+                        store::StackGroups& lists) const {
+  std::vector<uint32_t>& groups = lists.groups;
   const auto add = [&](uint32_t frame_place, uint32_t (*group)(uint32_t)) {
     if (const uint32_t code = codes_.of(frame_place, text); code != Codes::kNone) {
       groups.push_back(group(code));
@@ -168,7 +176,7 @@ void RowCells::add_list(const store::KeyTree& tree, uint32_t tree_class, uint32_
     // Places of frames begin with 1, those of the tree with 0.
     add(tree.classes[node].key + 1, total_group);
   }
-  groups_of_stacks_.first.push_back(static_cast<uint32_t>(groups.size()));
+  lists.first.push_back(static_cast<uint32_t>(groups.size()));
 }
 
 // Without their origins.

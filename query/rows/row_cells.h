@@ -26,7 +26,7 @@ class Places {
   // Of each number below `count`.
   std::vector<uint32_t> by_number(size_t count) const;
   // Of groups by ID, only the few stay apart.
-  void apply(std::vector<uint32_t>& groups) const;
+  store::IdGrouping places_of(const store::IdGrouping& grouping) const;
 
  private:
   boost::unordered_flat_map<uint32_t, uint32_t> places_;
@@ -80,8 +80,9 @@ class RowCells {
     uint32_t row = 0;
   };
 
-  void list_codes(bool has_totals, const Grouping& grouping, const Snapshot& snapshot);
-  void add_list(const store::KeyTree& tree, uint32_t tree_class, uint32_t leaf, uint32_t text);
+  store::StackGroups list_codes(bool has_totals, const Grouping& grouping, const Snapshot& snapshot) const;
+  void add_list(const store::KeyTree& tree, uint32_t tree_class, uint32_t leaf, uint32_t text,
+                store::StackGroups& lists) const;
   std::vector<store::CellKey> wanted_cells() const;
 
   const size_t rows_;
@@ -92,7 +93,7 @@ class RowCells {
   Places frames_, texts_;
   Codes codes_;
   boost::unordered_flat_map<Groups, std::vector<CodeRow>, boost::hash<Groups>> rows_of_;
-  store::StackGroups groups_of_stacks_;  // where rows are of stacks
+  store::IdGrouping groups_of_stacks_;  // where rows are of stacks
 };
 
 struct RowCells::Last {

@@ -52,7 +52,7 @@ Domain domain_of_origins(const MachineSample& sample, const std::vector<bool>& o
   return domain_of(sample, ascending(std::move(sampling_units)));
 }
 
-std::vector<Domain> domains_of(const MachineSample& sample, const std::vector<uint32_t>& origin_group) {
+std::vector<Domain> domains_of(const MachineSample& sample, std::span<const uint32_t> origin_group) {
   std::vector<Domain> domains;
   if (origin_group.empty()) {
     domains.push_back(whole_domain(sample));

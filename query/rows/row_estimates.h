@@ -24,8 +24,8 @@ struct Domain {
 Domain whole_domain(const MachineSample& sample);
 // Of those origins that the sample knows.
 Domain domain_of_origins(const MachineSample& sample, const std::vector<bool>& origins);
-// By group of origins, as `origin_group` (of an AggregateRequest) has them; where that is empty, one of all units.
-std::vector<Domain> domains_of(const MachineSample& sample, const std::vector<uint32_t>& origin_group);
+// By group of origins, as the table of an AggregateRequest has them; where that is empty, one of all units.
+std::vector<Domain> domains_of(const MachineSample& sample, std::span<const uint32_t> origin_group);
 
 // What each unit of a domain brought to a row.
 struct UnitColumn {

@@ -183,10 +183,10 @@ Result<SummedSelection> sum_selection(store::AggregateRequest request, size_t ev
     summed.rows = sum_rows(*cells, events, grouping, snapshot);
     // The share without symbols needs the leaves in any case: not for each of the groups.
     for (const Column column : kEntryColumns) {
-      request.group[column].clear();
+      request.group[column] = {};
     }
   }
-  request.by_stack = true;
+  request.group[Column::kStack] = store::IdGrouping::each();
   Result<store::Cells> cells;
   run_both([&] { cells = snapshot.rows->aggregate(request); }, [&] { grouping.make_ready(); });
   if (!cells) {

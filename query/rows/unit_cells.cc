@@ -6,9 +6,9 @@ namespace plimsoll::query {
 
 UnitCells::UnitCells(store::AggregateRequest request, const OriginUnits& sampling_units)
     : request_(std::move(request)) {
-  std::vector<uint32_t>& group = request_.group[Column::kOrigin];
+  store::IdGrouping& grouping = request_.group[Column::kOrigin];
   const auto part_of = [&](uint32_t origin) {
-    return Part{sampling_units.of_origin[origin], store::group_number(group, origin)};
+    return Part{sampling_units.of_origin[origin], grouping.of(origin)};
   };
   for (uint32_t origin = 0; origin < sampling_units.of_origin.size(); ++origin) {
     parts_.push_back(part_of(origin));
@@ -19,7 +19,7 @@ UnitCells::UnitCells(store::AggregateRequest request, const OriginUnits& samplin
   for (uint32_t origin = 0; origin < split.size(); ++origin) {
     split[origin] = static_cast<uint32_t>(std::ranges::lower_bound(parts_, part_of(origin)) - parts_.begin());
   }
-  group = std::move(split);
+  grouping = store::IdGrouping::by(std::move(split));
 }
 
 Status UnitCells::sum(const store::RowSource& rows) {

@@ -37,6 +37,8 @@ class Predicate {
   // Whether the value meets the positive condition; the caller applies is_negated().
   bool matches(const std::string& value) const;
 
+  // The values that are asked for; none: it is a regular expression.
+  const std::vector<std::string>& values() const { return values_; }
   // The first value that is asked for, as it was written; empty for a regular expression.
   std::string_view wanted() const { return values_.empty() ? std::string_view() : values_.front(); }
 

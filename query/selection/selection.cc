@@ -8,15 +8,20 @@
 #include <string_view>
 
 #include "base/time.h"
+#include "query/selection/conditions.h"
 #include "query/selection/coverage_notes.h"
 #include "query/selection/frame_matches.h"
 #include "query/selection/selected_events.h"
 #include "query/selection/unanswered.h"
+#include "query/selection/weights.h"
 #include "query/snapshot/event_lookup.h"
 #include "store/draws/draw.h"
 
 namespace plimsoll::query {
 namespace {
+
+// What is selected, while predicates narrow it: a flag for each ID; empty: all.
+using Flags = store::ByColumn<std::vector<bool>>;
 
 // Clears the flags of the entries from `first` on whose value does not pass.
 void apply(const Predicate& predicate, uint32_t first, size_t entries, std::vector<bool>& flags,
@@ -55,21 +60,21 @@ void apply_to_stacks(const Predicate& predicate, const Snapshot& snapshot, std::
   }
 }
 
-void apply(const Predicate& predicate, const Snapshot& snapshot, store::AggregateRequest& request) {
+void apply(const Predicate& predicate, const Snapshot& snapshot, Flags& flags) {
   const Dimension& dimension = predicate.dimension();
   const Column column = column_of(dimension.source);
   switch (dimension.source) {
     case DimensionSource::kFrame:
-      apply_to_stacks(predicate, snapshot, request.filter[Column::kStack]);
+      apply_to_stacks(predicate, snapshot, flags[Column::kStack]);
       break;
     case DimensionSource::kStack:
-      apply(predicate, 0, entries_of(snapshot, column), request.filter[column],
+      apply(predicate, 0, entries_of(snapshot, column), flags[column],
             [&](uint32_t id) { return stack_value(snapshot, id); });
       break;
     default:
       // No labels are an entry of their own: most rows have none.
-      apply(predicate, column == Column::kLabels ? 0 : 1, entries_of(snapshot, column),
-            request.filter[column], [&](uint32_t id) { return entry_value(snapshot, dimension, id); });
+      apply(predicate, column == Column::kLabels ? 0 : 1, entries_of(snapshot, column), flags[column],
+            [&](uint32_t id) { return entry_value(snapshot, dimension, id); });
   }
 }
 
@@ -80,151 +85,28 @@ void leave_out_gone(const HiddenFrames& hidden, std::vector<bool>& stacks) {
   }
 }
 
-// What an event has on each of some things, by number: sparse, since most events are of few of them.
-template <typename Value>
-class ByEvent {
- public:
-  explicit ByEvent(size_t things) : things_(things) {}
-
-  Value& of(uint32_t event, uint32_t thing) {
-    std::vector<Value>& values = values_[event];
-    values.resize(things_);
-    return values[thing];
-  }
-
- private:
-  size_t things_;
-  std::map<uint32_t, std::vector<Value>> values_;
-};
-
-// Snapshots of the same things do not add up over time: a view shows their mean. Counts the selected ones.
-class SnapshotCounts {
- public:
-  SnapshotCounts(const Snapshot& snapshot, const store::RowFilter& filter)
-      : snapshot_(snapshot), counts_(snapshot.origins.series) {
-    for_each_selected(snapshot, filter, [this](const store::OriginEventEntry& entry) {
-      if (is_snapshot(entry)) {
-        count_of(entry) += std::max<uint64_t>(1, entry.profiles);
-      }
-    });
-  }
-
-  bool is_snapshot(const store::OriginEventEntry& entry) const {
-    return snapshot_.dictionaries.events[entry.event].kind == wire::SNAPSHOT;
-  }
-  // At least 1, also for what is not selected.
-  double of(const store::OriginEventEntry& entry) {
-    return static_cast<double>(std::max<uint64_t>(1, count_of(entry)));
-  }
-
- private:
-  uint64_t& count_of(const store::OriginEventEntry& entry) {
-    return counts_.of(entry.event, snapshot_.origins.series_of_origin[entry.origin]);
-  }
-
-  const Snapshot& snapshot_;
-  ByEvent<uint64_t> counts_;  // by event and series
-};
-
-int64_t observed_ns(const Snapshot& snapshot, const store::OriginEventEntry& entry) {
-  const store::OriginEntry& origin = snapshot.dictionaries.origins[entry.origin];
-  // Of an hour in which the event never ran: as of profiles in which it did not.
-  return entry.observed_ns > 0 ? entry.observed_ns : origin.to_ns - origin.from_ns;
-}
-
-// How long each machine that is selected was observed for a draw, for each event: in windows in which its counter ran, whether they are
-// selected or not.
-class ObservedTimes {
- public:
-  ObservedTimes(const Snapshot& snapshot, const store::RowFilter& filter)
-      : snapshot_(snapshot), times_ns_(snapshot.origins.sampling_units.size()) {
-    const std::vector<bool> is_wanted = drawn_units(filter);
-    const AppendOnlyList<uint32_t>& units = snapshot.origins.unit_of_origin;
-    for (uint32_t origin = 1; origin < units.size(); ++origin) {
-      if (!is_wanted[units[origin]]) {
-        continue;
-      }
-      for (const store::OriginEventEntry& entry : snapshot.events_of(origin)) {
-        if (entry.ran && filter[Column::kEvent][entry.event]) {
-          time_of(entry) += observed_ns(snapshot_, entry);
-        }
-      }
-    }
-  }
-
-  int64_t of(const store::OriginEventEntry& entry) {
-    const int64_t time_ns = origin_of(entry).draw.empty() ? 0 : time_of(entry);
-    return time_ns == 0 ? observed_ns(snapshot_, entry) : time_ns;
-  }
-
- private:
-  const store::OriginEntry& origin_of(const store::OriginEventEntry& entry) const {
-    return snapshot_.dictionaries.origins[entry.origin];
-  }
-  // Of origins that are selected.
-  std::vector<bool> drawn_units(const store::RowFilter& filter) const {
-    std::vector<bool> units(snapshot_.origins.sampling_units.size());
-    for_each_selected(snapshot_, filter, [&](const store::OriginEventEntry& entry) {
-      if (!origin_of(entry).draw.empty()) {
-        units[snapshot_.origins.unit_of_origin[entry.origin]] = true;
-      }
-    });
-    return units;
-  }
-  int64_t& time_of(const store::OriginEventEntry& entry) {
-    return times_ns_.of(entry.event, snapshot_.origins.unit_of_origin[entry.origin]);
-  }
-
-  const Snapshot& snapshot_;
-  ByEvent<int64_t> times_ns_;  // by event and unit
-};
-
-// What a hit in a profile that is selected stands for in the fleet.
-class Weights {
- public:
-  Weights(const Snapshot& snapshot, const store::RowFilter& filter)
-      : snapshot_(snapshot), snapshots_(snapshot, filter), observed_(snapshot, filter) {}
-
-  double of(const store::OriginEventEntry& entry) {
-    const store::OriginEntry& origin = snapshot_.dictionaries.origins[entry.origin];
-    // What there was at a moment does not grow with the time that it speaks for.
-    const double weight = snapshots_.is_snapshot(entry)
-                              ? 1 / origin.inclusion_probability / snapshots_.of(entry)
-                              : weight_of(origin, observed_.of(entry));
-    return weight * snapshot_.response_of(entry.origin).weight_factor();
-  }
-
-  // How much of the machines' time the profile stands for, in ns; a snapshot, of the machines.
-  double exposure(const store::OriginEventEntry& entry) {
-    if (snapshots_.is_snapshot(entry)) {
-      return of(entry) * std::max<double>(1, entry.profiles);
-    }
-    return of(entry) * static_cast<double>(observed_ns(snapshot_, entry));
-  }
-
- private:
-  const Snapshot& snapshot_;
-  SnapshotCounts snapshots_;
-  ObservedTimes observed_;
-};
-
-void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
+void add_factors(const Snapshot& snapshot, ResolvedSelection& resolved) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
-  Weights weights(snapshot, request.filter);
-  request.measures.assign(2, store::Factors(dictionaries.events.size()));
-  for (size_t event = 0; event < dictionaries.events.size(); ++event) {
-    if (request.filter[Column::kEvent][event]) {
-      request.measures[kValue][event].assign(dictionaries.origins.size(), 0);
-      request.measures[kSamples][event].assign(dictionaries.origins.size(), 1);
+  store::AggregateRequest& request = resolved.request;
+  Weights weights(snapshot, request.filter, resolved.of_its_draws);
+  std::vector<std::vector<double>> values(dictionaries.events.size());  // by event and origin
+  std::vector<std::vector<double>> samples(values.size());
+  for (uint32_t event = 0; event < values.size(); ++event) {
+    if (request.filter[Column::kEvent].selects(event)) {
+      values[event].assign(dictionaries.origins.size(), 0);
+      samples[event].assign(dictionaries.origins.size(), 1);
     }
   }
   for_each_selected(snapshot, request.filter, [&](const store::OriginEventEntry& entry) {
-    request.measures[kValue][entry.event][entry.origin] = weights.of(entry) * entry.scale;
+    values[entry.event][entry.origin] = weights.of(entry) * entry.scale;
     if (entry.hits != 0) {
-      request.measures[kSamples][entry.event][entry.origin] =
+      samples[entry.event][entry.origin] =
           static_cast<double>(entry.samples) / static_cast<double>(entry.hits);
     }
   });
+  request.measures.resize(2);
+  request.measures[kValue] = store::factors_of(std::move(values));
+  request.measures[kSamples] = store::factors_of(std::move(samples));
 }
 
 // Of the parts of draws that a selection stands on, by their numbers.
@@ -241,7 +123,7 @@ void note_missing(const Snapshot& snapshot, const std::map<uint32_t, DrawnPart>&
   if (answered == drawn) {
     return;
   }
-  const auto cause = read_commonest_cause(snapshot.fleet, parts, wall_now_ns());
+  const auto cause = read_commonest_cause(*snapshot.fleet, parts, wall_now_ns());
   resolved.notes.push_back(unanswered_text(drawn - answered, drawn, cause.value_or(CommonestCause())));
   if (!cause) {
     resolved.notes.push_back("why machines sent no profile is unknown: " + cause.error().text());
@@ -315,28 +197,41 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
   note_missing(snapshot, strata, resolved);
 }
 
-// The rows of a selection, of whatever events.
-store::AggregateRequest filters_of(const Selection& selection, const Snapshot& snapshot) {
-  store::AggregateRequest request;
+// The origins of the selected time and draws, whatever else is asked for.
+std::vector<bool> of_its_draws(const Selection& selection, const Snapshot& snapshot) {
   const auto& origins = snapshot.dictionaries.origins;
-  // Draws by order speak for the same time as those of the policy, and are about some machines: they are to be asked
-  // for.
-  const bool wants_orders = std::ranges::any_of(selection.where, [](const Predicate& predicate) {
-    return predicate.dimension().name == "draw" && !predicate.is_negated();
-  });
-  request.filter[Column::kOrigin].assign(origins.size(), false);
+  const bool has_orders = wants_orders(selection);
+  Flags flags;
+  std::vector<bool>& selected = flags[Column::kOrigin];
+  selected.assign(origins.size(), false);
   for (size_t id = 1; id < origins.size(); ++id) {
-    request.filter[Column::kOrigin][id] = selection.is_about(snapshot.origins.middle_ns[id]) &&
-                                          (wants_orders || !store::is_by_order(origins[id].draw));
+    selected[id] = selection.is_about(snapshot.origins.middle_ns[id]) &&
+                   (has_orders || !store::is_by_order(origins[id].draw));
   }
   for (const Predicate& predicate : selection.where) {
-    apply(predicate, snapshot, request);
+    if (is_about_draws(predicate)) {
+      apply(predicate, snapshot, flags);
+    }
+  }
+  return std::move(flags[Column::kOrigin]);
+}
+
+// Of whatever events.
+void select_rows(const Selection& selection, const Snapshot& snapshot, ResolvedSelection& resolved) {
+  resolved.of_its_draws = of_its_draws(selection, snapshot);
+  Flags flags;
+  flags[Column::kOrigin] = resolved.of_its_draws;
+  for (const Predicate& predicate : selection.where) {
+    apply(predicate, snapshot, flags);
   }
   // What was allocated by nothing but an allocator's frames, as of a stack that was cut, still counts.
   if (const auto hidden = selection.hide.empty() ? nullptr : hidden_frames(selection, snapshot)) {
-    leave_out_gone(*hidden, request.filter[Column::kStack]);
+    leave_out_gone(*hidden, flags[Column::kStack]);
   }
-  return request;
+  for (const Column column : store::kColumns) {
+    resolved.request.filter[column] = store::IdSet::of_flags(std::move(flags[column]));
+  }
+  keep_conditions(selection, resolved.request.filter);
 }
 
 // Leaves the origins in which all of `events` were counted.
@@ -348,15 +243,16 @@ void require_all(const std::vector<uint32_t>& events, const Snapshot& snapshot, 
       ++counted[entry.origin];
     }
   });
-  resolved.request.filter[Column::kOrigin].assign(resolved.request.filter[Column::kOrigin].size(), false);
-  size_t complete = 0;
+  std::vector<uint32_t> complete;
   for (const auto& [origin, count] : counted) {
-    resolved.request.filter[Column::kOrigin][origin] = count == wanted.size();
-    complete += count == wanted.size() ? 1 : 0;
+    if (count == wanted.size()) {
+      complete.push_back(origin);
+    }
   }
-  if (complete < counted.size()) {
+  resolved.request.filter[Column::kOrigin] = store::IdSet::of(complete);
+  if (complete.size() < counted.size()) {
     resolved.notes.push_back(fmt::format("{} of {} profiles are not used: they lack one of the events",
-                                         counted.size() - complete, counted.size()));
+                                         counted.size() - complete.size(), counted.size()));
   }
 }
 
@@ -409,7 +305,7 @@ std::shared_ptr<const HiddenFrames> hidden_frames(const Selection& selection, co
 
 std::vector<double> exposures(const ResolvedSelection& selection, const Snapshot& snapshot) {
   const store::RowFilter& filter = selection.request.filter;
-  Weights weights(snapshot, filter);
+  Weights weights(snapshot, filter, selection.of_its_draws);
   std::vector<double> exposures(snapshot.dictionaries.origins.size());
   for_each_selected(snapshot, filter, [&](const store::OriginEventEntry& entry) {
     if (entry.event == selection.event && entry.ran) {
@@ -421,18 +317,8 @@ std::vector<double> exposures(const ResolvedSelection& selection, const Snapshot
 
 store::RowFilter of_origins_of_either(const store::RowFilter& base, const store::RowFilter& other) {
   store::RowFilter either = base;
-  std::vector<bool>& origins = either[Column::kOrigin];
-  for (size_t origin = 0; origin < origins.size(); ++origin) {
-    origins[origin] = origins[origin] || other[Column::kOrigin][origin];
-  }
+  either[Column::kOrigin] = store::union_of(base[Column::kOrigin], other[Column::kOrigin]);
   return either;
-}
-
-double weight_of(const store::OriginEntry& origin, int64_t observed_ns) {
-  const double of_time = origin.interval_ns == 0
-                             ? 1
-                             : static_cast<double>(origin.interval_ns) / static_cast<double>(observed_ns);
-  return of_time / origin.inclusion_probability;
 }
 
 std::string_view unit_name(wire::Unit unit) {
@@ -456,10 +342,9 @@ Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& sn
   if (!event->note.empty()) {
     resolved.notes.push_back(event->note);
   }
-  resolved.request = filters_of(selection, snapshot);
-  resolved.request.filter[Column::kEvent].assign(snapshot.dictionaries.events.size(), false);
-  resolved.request.filter[Column::kEvent][event->id] = true;
-  add_factors(snapshot, resolved.request);
+  select_rows(selection, snapshot, resolved);
+  resolved.request.filter[Column::kEvent] = store::IdSet::of({event->id});
+  add_factors(snapshot, resolved);
   add_coverage(selection, snapshot, resolved);
   if (selection.hide.empty() && hidden_frames(selection, snapshot) != nullptr) {
     resolved.notes.emplace_back("frames of the allocator are hidden (--hide none shows them)");
@@ -471,24 +356,19 @@ ResolvedSelection resolve_together(const Selection& selection, const std::vector
                                    const Snapshot& snapshot) {
   ResolvedSelection resolved;
   resolved.event = events.front();
-  resolved.request = filters_of(selection, snapshot);
-  resolved.request.filter[Column::kEvent].assign(snapshot.dictionaries.events.size(), false);
-  for (const uint32_t event : events) {
-    resolved.request.filter[Column::kEvent][event] = true;
-  }
+  select_rows(selection, snapshot, resolved);
+  resolved.request.filter[Column::kEvent] = store::IdSet::of(events);
   require_all(events, snapshot, resolved);
-  add_factors(snapshot, resolved.request);
+  add_factors(snapshot, resolved);
   add_coverage(selection, snapshot, resolved);
   return resolved;
 }
 
 ResolvedSelection resolve_all(const Snapshot& snapshot) {
   ResolvedSelection resolved;
-  resolved.request = filters_of({}, snapshot);
-  for (const store::EventEntry& event : snapshot.dictionaries.events) {
-    resolved.request.filter[Column::kEvent].push_back(event.is_shown());
-  }
-  add_factors(snapshot, resolved.request);
+  select_rows({}, snapshot, resolved);
+  resolved.request.filter[Column::kEvent] = shown_events(snapshot);
+  add_factors(snapshot, resolved);
   add_coverage({}, snapshot, resolved);
   return resolved;
 }

@@ -47,6 +47,8 @@ inline constexpr size_t kSamples = 1;  // behind it
 struct ResolvedSelection {
   uint32_t event = 0;
   store::AggregateRequest request;
+  // Flags by origin: of the selected time and draws, whatever else was asked for. Of what a snapshot's mean is (Weights).
+  std::vector<bool> of_its_draws;
   Coverage coverage;
   std::vector<std::string> notes;
 };
@@ -68,14 +70,6 @@ store::RowFilter of_origins_of_either(const store::RowFilter& base, const store:
 // Of each origin that is selected and in which the selection's event ran, how much of the machines' time it stands for, in ns: its window,
 // weighted. Of snapshots, which stand for no time, how much of the machines.
 std::vector<double> exposures(const ResolvedSelection& selection, const Snapshot& snapshot);
-
-// weight = 1 / inclusion probability x interval / time observed: what one hit of a sampled machine stands for in the
-// fleet and in the draw's interval, had every machine answered that was drawn; Snapshot::responses says by how much more it stands for
-// where some have not. 1 for profiles that were not drawn. Of events that add up over time; a snapshot has
-// the first factor alone, and shares it with the others of its series.
-// `observed_ns` is how long the machine was observed for the draw: the sum of its windows, since a daemon may split its time
-// into several (docs/collecting.md).
-double weight_of(const store::OriginEntry& origin, int64_t observed_ns);
 
 // "ns", "bytes" or "count", as the columns of a table call it.
 std::string_view unit_name(wire::Unit unit);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "store/draws/draw_outcome.h"
-#include "store/draws/draw_store.h"
 
 namespace plimsoll::query {
 namespace {
@@ -89,14 +88,6 @@ CommonestCause commonest_cause(std::span<const store::DrawWithMachines> draws,
 
 Result<CommonestCause> read_commonest_cause(const store::Fleet& fleet, const std::set<DrawnPart>& parts,
                                             int64_t now_ns) {
-  auto opened = fleet.draws();
-  if (!opened) {
-    return propagate(opened);
-  }
-  std::optional<store::DrawStore>& store = *opened;
-  if (!store) {
-    return CommonestCause();
-  }
   std::set<std::string_view> ids;
   for (const DrawnPart& part : parts) {
     ids.insert(part.draw);
@@ -104,7 +95,7 @@ Result<CommonestCause> read_commonest_cause(const store::Fleet& fleet, const std
   std::vector<store::DrawWithMachines> draws;
   size_t machines = 0;
   for (const std::string_view id : std::views::reverse(ids)) {  // which end with their time: the newest first
-    auto draw = store->draw(id);
+    auto draw = fleet.draw(id);
     if (!draw) {
       return propagate(draw);
     }

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "store/draws/draw.h"
+#include "store/fleet.h"
 
 namespace plimsoll::query {
 

@@ -31,6 +31,7 @@ void OriginIndexer::extend(const store::Dictionaries& dictionaries) {
   }
   index_.machines = machine_numbers_.size();
   index_.series = series_numbers_.size();
+  index_.observed_things = thing_numbers_.size();
   if (must_order_) {
     order_strata();
   }
@@ -57,7 +58,9 @@ void OriginIndexer::add(const store::OriginEntry& origin) {
   }
   index_.unit_of_origin.push_back(unit);
   index_.middle_ns.push_back(std::midpoint(origin.from_ns, origin.to_ns));
-  index_.series_of_origin.push_back(series_numbers_.of(pair_of(machine, names_of_series_.of(origin.series))));
+  const uint32_t series = series_numbers_.of(pair_of(machine, names_of_series_.of(origin.series)));
+  index_.series_of_origin.push_back(series);
+  index_.thing_of_origin.push_back(thing_numbers_.of(pair_of(unit, series)));
 }
 
 void OriginIndexer::order_strata() {

@@ -30,11 +30,14 @@ struct OriginIndex {
   AppendOnlyList<int64_t> middle_ns;  // of its window: what decides whether it is in a range of time
   // A series of snapshots on a machine; dense from 0.
   AppendOnlyList<uint32_t> series_of_origin;
+  // What is observed by itself: a machine in a draw, and each series there; dense from 0.
+  AppendOnlyList<uint32_t> thing_of_origin;
   // Where a stratum stands among all, which are ordered by name, then by when the draw began: the same part in successive draws stands
   // side by side.
   std::vector<uint32_t> place_of_stratum;
   size_t machines = 0;
   size_t series = 0;
+  size_t observed_things = 0;
 
   uint32_t machine_of(uint32_t origin) const { return sampling_units[unit_of_origin[origin]].machine; }
   uint32_t stratum_of(uint32_t origin) const { return sampling_units[unit_of_origin[origin]].stratum; }
@@ -80,6 +83,7 @@ class OriginIndexer {
   Numbers<std::string> names_of_series_;
   Numbers<std::string> part_numbers_;
   Numbers<uint64_t> series_numbers_;   // of a machine and a name
+  Numbers<uint64_t> thing_numbers_;    // of a unit and a series
   Numbers<uint64_t> unit_numbers_;     // of a machine and a draw
   Numbers<uint64_t> stratum_numbers_;  // of a draw and a part
   std::vector<Draw> draws_;

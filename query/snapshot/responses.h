@@ -11,7 +11,7 @@
 
 #include "query/snapshot/origin_index.h"
 #include "statistics/response.h"
-#include "store/draws/draw_store.h"
+#include "store/draws/draw.h"
 #include "store/model/dictionaries.h"
 
 namespace plimsoll::query {

@@ -11,9 +11,9 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::load(const std::string& data_d
 }
 
 Result<std::shared_ptr<const Snapshot>> Snapshot::load(std::unique_ptr<store::Source> source,
-                                                       const store::Fleet& fleet,
+                                                       std::shared_ptr<const store::Fleet> fleet,
                                                        const store::TimeSpans& times) {
-  return SnapshotCache(std::move(source), fleet).newest(times);
+  return SnapshotCache(std::move(source), std::move(fleet)).newest(times);
 }
 
 Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest(const store::TimeSpans& times) {
@@ -31,7 +31,7 @@ Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest(const store::TimeS
     forget_series();
     return propagate(contents);
   }
-  const auto registered = machines_registered();
+  const auto registered = fleet_->count_machines();
   if (!registered) {
     return propagate(registered);
   }
@@ -60,7 +60,7 @@ Result<std::shared_ptr<const Snapshot>> SnapshotCache::extend(Series& series, co
     // After the profiles: every draw is kept before its first profile comes.
     const Status extended =
         series.responses.extend(series.origins.index(), snapshot->dictionaries,
-                                [this](std::string_view draw) { return drawn_weights(draw); });
+                                [this](std::string_view draw) { return fleet_->drawn_weights(draw); });
     if (!extended) {
       begin_again();
       return propagate(extended);
@@ -101,30 +101,6 @@ void SnapshotCache::forget_series() {
 void SnapshotCache::forget_dropped() {
   source_->forget_dropped();
   forget_series();
-}
-
-Result<int64_t> SnapshotCache::machines_registered() {
-  const std::lock_guard lock(fleet_mutex_);
-  if (!machines_) {
-    auto machines = fleet_.machines();
-    if (!machines) {
-      return propagate(machines);
-    }
-    machines_ = std::move(*machines);
-  }
-  return machines_ ? machines_->count() : 0;
-}
-
-Result<std::vector<store::DrawnWeight>> SnapshotCache::drawn_weights(std::string_view draw) {
-  const std::lock_guard lock(fleet_mutex_);
-  if (!draws_) {
-    auto draws = fleet_.draws();
-    if (!draws) {
-      return propagate(draws);
-    }
-    draws_ = std::move(*draws);
-  }
-  return draws_ ? draws_->drawn_weights(draw) : Result<std::vector<store::DrawnWeight>>();
 }
 
 }  // namespace plimsoll::query

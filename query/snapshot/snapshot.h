@@ -29,7 +29,7 @@ struct Snapshot : store::Contents {
   // What was worked out about the stacks for one question, for the next one.
   std::unique_ptr<FrameKeysCache> frame_keys = std::make_unique<FrameKeysCache>();
   int64_t machines_registered = 0;
-  store::Fleet fleet{std::string()};  // for what became of drawn machines
+  std::shared_ptr<const store::Fleet> fleet = {};  // for what became of drawn machines
 
   // Of the part of a draw that the origin belongs to.
   const statistics::StratumResponse& response_of(uint32_t origin) const {
@@ -46,7 +46,7 @@ struct Snapshot : store::Contents {
   static Result<std::shared_ptr<const Snapshot>> load(const std::string& data_dir,
                                                       const store::TimeSpans& times = store::all_times());
   static Result<std::shared_ptr<const Snapshot>> load(std::unique_ptr<store::Source> source,
-                                                      const store::Fleet& fleet,
+                                                      std::shared_ptr<const store::Fleet> fleet,
                                                       const store::TimeSpans& times);
 };
 
@@ -55,17 +55,21 @@ struct Snapshot : store::Contents {
 // something new is read.
 class SnapshotCache {
  public:
-  SnapshotCache(std::unique_ptr<store::Source> source, const store::Fleet& fleet)
-      : source_(std::move(source)), fleet_(fleet) {}
+  SnapshotCache(std::unique_ptr<store::Source> source, std::shared_ptr<const store::Fleet> fleet)
+      : source_(std::move(source)), fleet_(std::move(fleet)) {}
   explicit SnapshotCache(const std::string& data_dir)
-      : SnapshotCache(store::open_source(data_dir), store::Fleet(data_dir)) {}
+      : SnapshotCache(store::open_source(data_dir), store::open_fleet(data_dir)) {
+    data_dir_ = data_dir;
+  }
 
   Result<std::shared_ptr<const Snapshot>> newest(const store::TimeSpans& times = store::all_times());
 
   // Closes the files of what has been dropped; questions that run keep theirs.
   void forget_dropped();
 
-  const std::string& data_dir() const { return fleet_.data_dir(); }
+  const store::Fleet& fleet() const { return *fleet_; }
+  // Empty where the source is none of a data directory.
+  const std::string& data_dir() const { return data_dir_; }
 
  private:
   // What was made of the contents of one lineage.
@@ -82,19 +86,12 @@ class SnapshotCache {
   void forget_series();
   Result<std::shared_ptr<const Snapshot>> extend(Series& series, const store::Contents& contents,
                                                  int64_t machines_registered);
-  Result<int64_t> machines_registered();
-  Result<std::vector<store::DrawnWeight>> drawn_weights(std::string_view draw);
-
   const std::unique_ptr<store::Source> source_;
-  const store::Fleet fleet_;
+  const std::shared_ptr<const store::Fleet> fleet_;
+  std::string data_dir_;
 
   std::mutex mutex_;
   std::list<std::shared_ptr<Series>> series_;  // protected by mutex_
-
-  std::mutex fleet_mutex_;
-  std::optional<store::LiveMachines>
-      machines_;                           // protected by fleet_mutex_; none until there has been a server
-  std::optional<store::DrawStore> draws_;  // likewise
 };
 
 }  // namespace plimsoll::query

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/checksum.h"
+#include "query/selection/selected_events.h"
 #include "query/selection/selection.h"
 #include "query/sql/time_text.h"
 #include "store/model/label_set.h"
@@ -16,14 +18,8 @@ using sqlite::ColumnType;
 
 constexpr size_t kEntriesBetweenChecks = 256;  // the text of a stack takes microseconds
 
-void keep_common(const std::vector<bool>& passing, std::vector<bool>& flags) {
-  if (flags.empty()) {
-    flags = passing;
-    return;
-  }
-  for (size_t id = 0; id < flags.size(); ++id) {
-    flags[id] = flags[id] && passing[id];
-  }
+void keep_common(std::vector<bool> passing, store::IdSet& set) {
+  set = store::intersection_of(set, store::IdSet::of_flags(std::move(passing)));
 }
 
 std::string json_of_labels(std::string_view encoded) {
@@ -231,15 +227,13 @@ void SamplesTable::narrow(Key key, const std::vector<bool>& passing, store::RowF
   for (size_t id = 0; id < stacks.size(); ++id) {
     stacks[id] = passing[snapshot_.dictionaries.stacks[id].location];
   }
-  keep_common(stacks, filter[Column::kStack]);
+  keep_common(std::move(stacks), filter[Column::kStack]);
 }
 
 Result<std::unique_ptr<sqlite::VirtualCursor>> SamplesTable::scan(
     const std::vector<sqlite::Constraint>& constraints, const StopCheck& check) {
   store::RowFilter filter;
-  for (const store::EventEntry& event : snapshot_.dictionaries.events) {
-    filter[Column::kEvent].push_back(event.is_shown());
-  }
+  filter[Column::kEvent] = shown_events(snapshot_);
   for (const sqlite::Constraint& constraint : constraints) {
     const auto those = passing(constraint, check);
     if (!those) {

@@ -16,6 +16,7 @@
 #include "diagnosis/localization/diagnosis.h"
 #include "diagnosis/observations/request_matrix.h"
 #include "query/table/values.h"
+#include "query/traces/category_table.h"
 
 namespace plimsoll::query {
 namespace {
@@ -24,23 +25,17 @@ using diagnosis::Side;
 using diagnosis::Sides;
 using Method = DiagnosisRequest::Method;
 
-constexpr std::array<std::pair<std::string_view, Method>, 4> kMethods{{{"all", Method::kAll},
+constexpr std::array<std::pair<std::string_view, Method>, 7> kMethods{{{"plimsoll", Method::kPlimsoll},
                                                                        {"clouddiag", Method::kCloudDiag},
                                                                        {"clouddiag-paper", Method::kPaper},
-                                                                       {"pca", Method::kPca}}};
+                                                                       {"pca", Method::kPca},
+                                                                       {"all", Method::kAll},
+                                                                       {"category", Method::kCategory},
+                                                                       {"tree", Method::kTree}}};
 
-Parameter time_of_traces(std::string_view name, int64_t now_ns, int64_t& time_ns, bool& is_given) {
-  return {name, [name, now_ns, &time_ns, &is_given](const std::string& text) -> Status {
-            const auto parsed_ns = parse_time_ns(text, now_ns);
-            if (!parsed_ns) {
-              return invalid_parameter(name, text,
-                                       "a time: RFC 3339 (2026-11-21T07:00:00Z), or a duration before now "
-                                       "with its unit (30m, 2h, 1d)");
-            }
-            time_ns = *parsed_ns;
-            is_given = true;
-            return {};
-          }};
+std::string name_of_method(Method method) {
+  return std::string(
+      std::ranges::find(kMethods, method, &std::pair<std::string_view, Method>::second)->first);
 }
 
 Parameter method_parameter(Method& method) {
@@ -48,7 +43,8 @@ Parameter method_parameter(Method& method) {
             const auto* const found = std::ranges::find(kMethods, std::string_view(text),
                                                         &std::pair<std::string_view, Method>::first);
             if (found == kMethods.end()) {
-              return invalid_parameter("by", text, "one of all, clouddiag, clouddiag-paper, pca");
+              return invalid_parameter(
+                  "by", text, "one of plimsoll, clouddiag, clouddiag-paper, pca, all, category, tree");
             }
             method = found->second;
             return {};
@@ -101,7 +97,7 @@ Value optional_text(std::string_view text) {
 Table new_diagnosis_table() {
   Table table;
   for (const char* name :
-       {"rank", "service", "method", "replica", "machine", "kind", "score", "confidence", "evidence"}) {
+       {"rank", "service", "method", "replica", "machine", "kind", "score", "confidence", "by", "evidence"}) {
     const std::string_view column = name;
     table.columns.push_back({.name = name,
                              .unit = column == "rank"                              ? "count"
@@ -112,6 +108,7 @@ Table new_diagnosis_table() {
 }
 
 struct DiagnosisRow {
+  Method by = Method::kPlimsoll;
   uint32_t service = 0;
   uint32_t operation = 0;
   uint32_t replica = 0;
@@ -126,7 +123,8 @@ void add_row(const traces::Names& names, const DiagnosisRow& row, Table& table) 
   table.rows.push_back(
       {static_cast<int64_t>(table.rows.size() + 1), std::string(names.services.name(row.service)),
        std::string(names.operations.name(row.operation)), optional_text(names.replicas.name(row.replica)),
-       optional_text(names.machines.name(row.machine)), row.kind, row.score, row.confidence, row.evidence});
+       optional_text(names.machines.name(row.machine)), row.kind, row.score, row.confidence,
+       name_of_method(row.by), row.evidence});
 }
 
 Table findings_table(const diagnosis::Diagnosis& found, const traces::Names& names) {
@@ -144,8 +142,8 @@ Table findings_table(const diagnosis::Diagnosis& found, const traces::Names& nam
   }
   for (const diagnosis::Finding& finding : found.findings) {
     add_row(names,
-            {finding.service, finding.operation, finding.replica, finding.machine, name_of(finding.kind),
-             finding.score, finding.confidence, finding.evidence},
+            {Method::kPlimsoll, finding.service, finding.operation, finding.replica, finding.machine,
+             name_of(finding.kind), finding.score, finding.confidence, finding.evidence},
             table);
   }
   return table;
@@ -201,7 +199,8 @@ Result<Table> by_clouddiag(const DiagnosisRequest& request, const TracedRequests
     const std::vector<uint32_t> unknown{0};
     for (const uint32_t replica : method.replicas.empty() ? unknown : method.replicas) {
       add_row(requests.spans->names(),
-              {method.method.service,
+              {request.by,
+               method.method.service,
                method.method.operation,
                replica,
                0,
@@ -238,7 +237,8 @@ Result<Table> by_pca(const DiagnosisRequest& request, const TracedRequests& requ
       continue;
     }
     add_row(requests.spans->names(),
-            {method.service,
+            {Method::kPca,
+             method.service,
              method.operation,
              0,
              0,
@@ -249,6 +249,59 @@ Result<Table> by_pca(const DiagnosisRequest& request, const TracedRequests& requ
             table);
   }
   return table;
+}
+
+Result<Table> by_replicas_and_services(const TracedRequests& requests, const Sides& sides,
+                                       const diagnosis::DiagnosisOptions& options) {
+  const diagnosis::Requests observed(*requests.spans, requests.assembly);
+  if (const Status goes_on = check_stop(); !goes_on) {
+    return propagate(goes_on);
+  }
+  return findings_table(diagnosis::diagnose(observed, sides, options), requests.spans->names());
+}
+
+Result<Table> by_one_method(const DiagnosisRequest& request, const TracedRequests& requests,
+                            const Sides& sides, const diagnosis::DiagnosisOptions& options) {
+  switch (request.by) {
+    case Method::kCloudDiag:
+    case Method::kPaper:
+      return by_clouddiag(request, requests, sides, options.service);
+    case Method::kPca:
+      return by_pca(request, requests, sides, options.service);
+    case Method::kCategory:
+    case Method::kTree:
+      return category_table(
+          {.by_tree = request.by == Method::kTree, .service = options.service, .every_ns = request.every_ns},
+          requests, sides);
+    case Method::kPlimsoll:
+    case Method::kAll:
+      break;
+  }
+  return by_replicas_and_services(requests, sides, options);
+}
+
+// Each row and note names the method that it is of.
+Result<Table> by_all_methods(DiagnosisRequest request, const TracedRequests& requests, const Sides& sides,
+                             const diagnosis::DiagnosisOptions& options) {
+  Table all = new_diagnosis_table();
+  for (const Method method : {Method::kPlimsoll, Method::kCloudDiag, Method::kPaper, Method::kPca}) {
+    request.by = method;
+    auto table = by_one_method(request, requests, sides, options);
+    // Matrices have limits that the requests themselves do not have.
+    if (!table && table.error().code != ErrorCode::kTooLarge &&
+        table.error().code != ErrorCode::kUnsupported) {
+      return propagate(table);
+    }
+    if (!table) {
+      all.notes.push_back(fmt::format("{}: {}", name_of_method(method), table.error().message));
+      continue;
+    }
+    for (const std::string& note : table->notes) {
+      all.notes.push_back(fmt::format("{}: {}", name_of_method(method), note));
+    }
+    std::ranges::move(table->rows, std::back_inserter(all.rows));
+  }
+  return all;
 }
 
 }  // namespace
@@ -262,8 +315,13 @@ Result<DiagnosisRequest> parse_diagnosis(const Parameters& parameters, int64_t n
       time_of_traces("reference_since", now_ns, request.reference.from_ns, request.has_reference),
       time_of_traces("reference_until", now_ns, request.reference.to_ns, request.has_reference),
       text_parameter("service", request.service),
-      method_parameter(request.by)};
+      method_parameter(request.by),
+      duration_parameter("every", request.every_ns)};
   Status read = read_parameters(parameters, known);
+  const bool has_parts = request.by == Method::kCategory || request.by == Method::kTree;
+  if (read && request.every_ns > 0 && !has_parts) {
+    read = with_field(fail(ErrorCode::kInvalid, "parts of the window require by category or tree"), "every");
+  }
   read = read ? expect_times(request.window, "since") : read;
   read = read ? expect_times(request.reference, "reference_since") : read;
   return read ? Result<DiagnosisRequest>(std::move(request)) : propagate(read);
@@ -292,20 +350,8 @@ Result<Table> diagnosis_table(const DiagnosisRequest& request, const TracedReque
     }
     options.service = *service;
   }
-  switch (request.by) {
-    case Method::kCloudDiag:
-    case Method::kPaper:
-      return by_clouddiag(request, requests, *sides, options.service);
-    case Method::kPca:
-      return by_pca(request, requests, *sides, options.service);
-    case Method::kAll:
-      break;
-  }
-  const diagnosis::Requests observed(*requests.spans, requests.assembly);
-  if (const Status goes_on = check_stop(); !goes_on) {
-    return propagate(goes_on);
-  }
-  return findings_table(diagnosis::diagnose(observed, *sides, options), requests.spans->names());
+  return request.by == Method::kAll ? by_all_methods(request, requests, *sides, options)
+                                    : by_one_method(request, requests, *sides, options);
 }
 
 Result<Table> diagnose_store(const DiagnosisRequest& request, const std::string& data_dir,

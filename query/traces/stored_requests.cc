@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/stop_scope.h"
+#include "base/time.h"
 #include "store/directory/data_directory.h"
 #include "store/store.h"
 
@@ -41,7 +42,8 @@ class WeightRange {
 // More than that have one cause.
 constexpr size_t kMaxDamagedParts = 3;
 
-std::vector<std::string> described(const std::vector<store::DamagedPart>& damaged) {
+std::vector<std::string> described(const std::vector<store::DamagedPart>& damaged,
+                                   const std::string& data_dir) {
   std::vector<std::string> texts;
   for (const store::DamagedPart& part : damaged) {
     if (texts.size() == kMaxDamagedParts) {
@@ -50,19 +52,25 @@ std::vector<std::string> described(const std::vector<store::DamagedPart>& damage
       break;
     }
     texts.push_back(fmt::format("{} spans are missing: {}",
-                                part.rows == 0 ? "some" : std::to_string(part.rows), part.why));
+                                part.rows == 0 ? "some" : std::to_string(part.rows),
+                                within_directory(part.why, data_dir)));
   }
   return texts;
 }
 
-Result<TracedRequests> read_store(const std::string& data_dir, const store::SpanQuestion& question) {
+Result<TracedRequests> read_store(const std::string& data_dir, const store::SpanQuestion& question,
+                                  const MachineAttributes* machines = nullptr) {
   const auto directory = store::DataDirectory::open_for_reading(data_dir);
   if (!directory) {
     return propagate(directory);
   }
-  TracedRequests made{.spans = std::make_unique<traces::SpanSet>(), .assembly = {}, .notes = {}};
+  TracedRequests made{.spans = std::make_unique<traces::SpanSet>(
+                          traces::SpanLimits{.keeps_attributes = question.with_attributes}),
+                      .assembly = {},
+                      .notes = {}};
   WeightRange weights;
   uint64_t visited = 0;
+  std::vector<traces::Attribute> attributes;
   const auto damaged =
       store::open_span_source(data_dir)->read(question, [&](const store::StoredSpan& stored) -> Status {
         if (++visited % kSpansBetweenChecks == 0) {
@@ -72,18 +80,51 @@ Result<TracedRequests> read_store(const std::string& data_dir, const store::Span
         }
         weights.add(stored.weight);
         made.weights.push_back(static_cast<float>(stored.weight));
-        return made.spans->add(stored.span);
+        if (machines == nullptr) {
+          return made.spans->add(stored.span);
+        }
+        attributes.assign(stored.span.attributes.begin(), stored.span.attributes.end());
+        machines->append_to(attributes, stored.span.machine, stored.span.start_ns);
+        traces::NamedSpan span = stored.span;
+        span.attributes = attributes;
+        return made.spans->add(span);
       });
   if (!damaged) {
     return propagate(damaged);
   }
-  made.damage = described(*damaged);
+  made.damage = described(*damaged, data_dir);
   made.notes = made.damage;
   weights.note_in(made.notes);
   return made;
 }
 
 }  // namespace
+
+Parameter time_of_traces(std::string_view name, int64_t now_ns, int64_t& time_ns, bool& is_given) {
+  return {name, [name, now_ns, &time_ns, &is_given](const std::string& text) -> Status {
+            const auto parsed_ns = parse_time_ns(text, now_ns);
+            if (!parsed_ns) {
+              return invalid_parameter(name, text,
+                                       "a time: RFC 3339 (2026-11-21T07:00:00Z), or a duration before now "
+                                       "with its unit (30m, 2h, 1d)");
+            }
+            time_ns = *parsed_ns;
+            is_given = true;
+            return {};
+          }};
+}
+
+std::string within_directory(std::string text, std::string data_dir) {
+  // As paths within it are made.
+  data_dir += '/';
+  for (size_t at = text.find(data_dir); at != std::string::npos; at = text.find(data_dir, at)) {
+    // Not within another path.
+    const bool begins_path = at == 0 || text[at - 1] == ' ';
+    text.erase(at, begins_path ? data_dir.size() : 0);
+    at += begins_path ? 0 : data_dir.size();
+  }
+  return text;
+}
 
 std::unexpected<Error> with_damage(std::unexpected<Error> failure, const std::vector<std::string>& damage) {
   if (!damage.empty()) {
@@ -101,11 +142,13 @@ void assemble_requests(TracedRequests& made) {
 }
 
 Result<TracedRequests> read_stored_requests_if_any(const std::string& data_dir, const RequestTimes& began,
-                                                   uint64_t max_spans) {
-  store::SpanQuestion question{.max_spans = std::min(max_spans, kMaxReadSpans)};
+                                                   uint64_t max_spans, SpanAttributes attributes,
+                                                   const MachineAttributes* machines) {
+  store::SpanQuestion question{.max_spans = std::min(max_spans, kMaxReadSpans),
+                               .with_attributes = attributes == SpanAttributes::kRead};
   question.times.from_ns = began.from_ns > kAroundNs ? began.from_ns - kAroundNs : 0;
   question.times.to_ns = began.to_ns < INT64_MAX - kAroundNs ? began.to_ns + kAroundNs : INT64_MAX;
-  auto made = read_store(data_dir, question);
+  auto made = read_store(data_dir, question, machines);
   if (!made) {
     return made;
   }
@@ -120,8 +163,9 @@ Result<TracedRequests> read_stored_requests_if_any(const std::string& data_dir, 
 }
 
 Result<TracedRequests> read_stored_requests(const std::string& data_dir, const RequestTimes& began,
-                                            uint64_t max_spans) {
-  auto made = read_stored_requests_if_any(data_dir, began, max_spans);
+                                            uint64_t max_spans, SpanAttributes attributes,
+                                            const MachineAttributes* machines) {
+  auto made = read_stored_requests_if_any(data_dir, began, max_spans, attributes, machines);
   if (made && made->assembly.traces.empty()) {
     return with_hint(with_damage(fail(ErrorCode::kNotFound, "no request in {} began in that time", data_dir),
                                  made->damage),
@@ -132,7 +176,8 @@ Result<TracedRequests> read_stored_requests(const std::string& data_dir, const R
 
 Result<TracedRequests> read_stored_request(const std::string& data_dir, const traces::TraceId& trace,
                                            uint64_t max_spans) {
-  auto made = read_store(data_dir, {.trace = trace, .max_spans = std::min(max_spans, kMaxReadSpans)});
+  auto made = read_store(
+      data_dir, {.trace = trace, .max_spans = std::min(max_spans, kMaxReadSpans), .with_attributes = true});
   if (made && made->spans->spans().empty()) {
     return with_hint(
         with_damage(fail(ErrorCode::kNotFound, "no such trace in {}: {}", data_dir, to_text(trace)),

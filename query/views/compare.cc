@@ -74,7 +74,8 @@ class CompareQuery {
          {std::pair(kBase, &request.sides.base), std::pair(kOther, &request.sides.other)}) {
       ResolvedSelection& resolved = halves_[half].resolved;
       resolved = resolve_together(*selection, {events.numerator, events.denominator}, snapshot);
-      resolved.request.group[Column::kEvent] = events.groups_of(snapshot.dictionaries.events.size());
+      resolved.request.group[Column::kEvent] =
+          store::IdGrouping::by(events.groups_of(snapshot.dictionaries.events.size()));
       grouping_.add_groups(resolved.request);
     }
   }
@@ -157,7 +158,7 @@ class CompareQuery {
       }
       halves_[half].sampled = std::move(*sampled);
       halves_[half].domain = std::make_unique<const Domain>(
-          domain_of_origins(sample, halves_[half].resolved.request.filter[Column::kOrigin]));
+          domain_of_origins(sample, halves_[half].resolved.request.filter[Column::kOrigin].flags()));
     }
     return {};
   }

@@ -127,7 +127,7 @@ class CoverageQuery {
 
   Status count_samples() {
     grouping_.add_groups(resolved_.request);
-    resolved_.request.by_stack = true;
+    resolved_.request.group[Column::kStack] = store::IdGrouping::each();
     const auto cells = snapshot_.rows->aggregate(resolved_.request);
     if (!cells) {
       return propagate(cells);

@@ -34,7 +34,7 @@ class FlameQuery {
     if (!resolved) {
       return propagate(resolved);
     }
-    resolved->request.by_stack = true;
+    resolved->request.group[Column::kStack] = store::IdGrouping::each();
     const auto cells = snapshot_.rows->aggregate(resolved->request);
     if (!cells) {
       return propagate(cells);

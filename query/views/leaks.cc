@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/time.h"
@@ -100,9 +101,9 @@ class LeaksQuery {
     return {};
   }
 
-  // Views show the mean of a series of snapshots: each has a part of its value. `factors_` turns that back.
+  // Views show the mean of snapshots, by weights of draws too: each has a part of its value. `factors_` turns that back.
   void list_snapshots() {
-    std::vector<double> of_series(snapshot_.origins.series);
+    const std::span<const double> value_of_hit = resolved_.request.measures[kValue][resolved_.event].values();
     const auto for_each = [this](const auto& use) {
       for_each_selected(snapshot_, resolved_.request.filter, [&](const store::OriginEventEntry& entry) {
         if (entry.event == resolved_.event && entry.ran) {
@@ -111,15 +112,13 @@ class LeaksQuery {
         }
       });
     };
-    for_each([&](const store::OriginEventEntry&, uint32_t series, double profiles) {
-      of_series[series] += profiles;
-    });
     units_.of_origin.assign(snapshot_.dictionaries.origins.size(), OriginUnits::kNone);
     for_each([&](const store::OriginEventEntry& entry, uint32_t series, double profiles) {
       units_.of_origin[entry.origin] = static_cast<uint32_t>(units_.count++);
       snapshots_.push_back({series, snapshot_.origins.middle_ns[entry.origin],
                             static_cast<double>(entry.hits) * entry.scale / profiles});
-      factors_.push_back(of_series[series] / profiles);
+      const double weighted = value_of_hit[entry.origin] * profiles;
+      factors_.push_back(weighted > 0 ? entry.scale / weighted : 0);
     });
   }
 

@@ -34,7 +34,8 @@ class RatioQuery {
  private:
   Status sample() {
     const MachineSample sample(snapshot_, rows_.resolved().request.filter);
-    const std::vector<Domain> domains = domains_of(sample, rows_.resolved().request.group[Column::kOrigin]);
+    const std::vector<Domain> domains =
+        domains_of(sample, rows_.resolved().request.group[Column::kOrigin].table());
     const auto sampled = rows_.sample(sample);
     if (!sampled) {
       return propagate(sampled);

@@ -135,11 +135,7 @@ class SeriesQuery {
   }
 
   Status add_bucket(int64_t start_ns, const std::vector<uint32_t>& origins, const RowSplitter& splitter) {
-    std::vector<bool>& selected = resolved_.request.filter[Column::kOrigin];
-    selected.assign(selected.size(), false);
-    for (const uint32_t origin : origins) {
-      selected[origin] = true;
-    }
+    resolved_.request.filter[Column::kOrigin] = store::IdSet::of(origins);
     const MachineSample sample(snapshot_, resolved_.request.filter);
     const auto sampled = splitter.split(resolved_.request, sample.sampling_units_of_origins());
     if (!sampled) {

@@ -5,6 +5,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "query/rows/estimate_columns.h"
 #include "query/rows/grouping.h"
@@ -88,13 +89,17 @@ class SharedQuery {
   Status sum() {
     store::AggregateRequest request = with_squares(resolved_.request, snapshot_);
     by_runner_.add_groups(request);
-    request.by_stack = true;
+    request.group[Column::kStack] = store::IdGrouping::each();
     const size_t samples = request.measures.size();
     request.measures.push_back(resolved_.request.measures[kSamples]);
-    for (size_t event = 0; event < request.filter[Column::kEvent].size(); ++event) {
-      if (request.filter[Column::kEvent][event]) {
-        request.measures.back()[event].resize(
-            snapshot_.dictionaries.origins.size());  // rows of squares are no samples
+    const store::IdTable<double> no_samples(std::vector<double>(snapshot_.dictionaries.origins.size()));
+    for (uint32_t event = 0; event < snapshot_.dictionaries.events.size(); ++event) {
+      if (request.filter[Column::kEvent].selects(event)) {
+        // Rows of squares are no samples.
+        store::IdTable<double>& of_event = request.measures.back()[event];
+        if (of_event.empty()) {
+          of_event = no_samples;
+        }
       }
     }
     const auto cells = snapshot_.rows->aggregate(request);

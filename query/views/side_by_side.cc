@@ -39,7 +39,8 @@ class SideBySideQuery {
   // Of a row its share of the first event, then each other event over that.
   Status sample() {
     const MachineSample sample(snapshot_, rows_.resolved().request.filter);
-    const std::vector<Domain> domains = domains_of(sample, rows_.resolved().request.group[Column::kOrigin]);
+    const std::vector<Domain> domains =
+        domains_of(sample, rows_.resolved().request.group[Column::kOrigin].table());
     const auto sampled = rows_.sample(sample);
     if (!sampled) {
       return propagate(sampled);

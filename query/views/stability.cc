@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "query/rows/estimate_columns.h"
@@ -108,11 +109,16 @@ class StabilityQuery {
   std::array<store::AggregateRequest, 2> halves_of_time() {
     const Coverage& coverage = resolved_.coverage;
     middle_ns_ = std::midpoint(coverage.from_ns, coverage.to_ns);
-    std::array<store::AggregateRequest, 2> halves{resolved_.request, resolved_.request};
-    for (size_t id = 1; id < resolved_.request.filter[Column::kOrigin].size(); ++id) {
+    std::array<std::vector<uint32_t>, 2> origins;
+    for (uint32_t id = 1; id < snapshot_.dictionaries.origins.size(); ++id) {
       const store::OriginEntry& origin = snapshot_.dictionaries.origins[id];
       const bool is_first = std::midpoint(origin.from_ns, origin.to_ns) < middle_ns_;
-      halves[is_first ? 1 : 0].filter[Column::kOrigin][id] = false;
+      origins[is_first ? 0 : 1].push_back(id);
+    }
+    std::array<store::AggregateRequest, 2> halves{resolved_.request, resolved_.request};
+    for (size_t half = 0; half < halves.size(); ++half) {
+      store::IdSet& selected = halves[half].filter[Column::kOrigin];
+      selected = store::intersection_of(selected, store::IdSet::of(origins[half]));
     }
     return halves;
   }

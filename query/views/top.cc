@@ -4,6 +4,8 @@
 #include <array>
 #include <numeric>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "base/printable.h"
 #include "query/rows/estimate_columns.h"
@@ -69,11 +71,12 @@ class TopQuery {
   }
 
   void leave_out_unlabelled() {
-    std::vector<bool>& stacks = resolved_.request.filter[Column::kStack];
-    stacks.resize(labels_->label_of_stack.size(), stacks.empty());
-    for (size_t stack = 0; stack < stacks.size(); ++stack) {
-      stacks[stack] = stacks[stack] && labels_->label_of_stack[stack] != 0;
+    std::vector<bool> is_labelled;
+    for (const uint32_t label : labels_->label_of_stack) {
+      is_labelled.push_back(label != 0);
     }
+    store::IdSet& stacks = resolved_.request.filter[Column::kStack];
+    stacks = store::intersection_of(stacks, store::IdSet::of_flags(std::move(is_labelled)));
   }
 
   Status sum() {

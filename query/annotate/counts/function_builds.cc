@@ -82,8 +82,7 @@ Result<std::vector<FunctionBuild>> builds_with_function(std::string_view functio
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
   const std::vector<bool> is_in = locations_of(function, snapshot);
   store::AggregateRequest request = selection.request;
-  std::vector<uint32_t>& group = request.group[Column::kStack];
-  group.assign(dictionaries.stacks.size(), 0);
+  std::vector<uint32_t> group(dictionaries.stacks.size());
   for (uint32_t stack = 0; stack < group.size(); ++stack) {
     const uint32_t location = dictionaries.stacks[stack].location;
     const auto binary = is_in[location] ? query::binary_id_of(snapshot, location) : std::nullopt;
@@ -91,6 +90,7 @@ Result<std::vector<FunctionBuild>> builds_with_function(std::string_view functio
                               !dictionaries.binaries[*binary].identity.empty();
     group[stack] = has_build_id ? *binary : 0;
   }
+  request.group[Column::kStack] = store::IdGrouping::by(std::move(group));
   const auto cells = snapshot.rows->aggregate(request);
   if (!cells) {
     return propagate(cells);

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/hex.h"
 #include "elf/build_id.h"
@@ -43,12 +44,12 @@ std::string lower_hex(std::string build_id) {
 std::string most_sampled_binaries(const query::ResolvedSelection& selection, const Snapshot& snapshot) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
   store::AggregateRequest request = selection.request;
-  std::vector<uint32_t>& group = request.group[store::Column::kStack];
-  group.resize(dictionaries.stacks.size());
+  std::vector<uint32_t> group(dictionaries.stacks.size());
   for (uint32_t stack = 0; stack < group.size(); ++stack) {
     const auto binary = query::binary_id_of(snapshot, dictionaries.stacks[stack].location);
     group[stack] = binary && has_build_id(dictionaries.binaries[*binary]) ? *binary : 0;
   }
+  request.group[store::Column::kStack] = store::IdGrouping::by(std::move(group));
   const auto cells = snapshot.rows->aggregate(request);
   if (!cells) {
     return "which binaries have samples is unknown: " + cells.error().text();

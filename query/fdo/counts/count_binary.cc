@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -124,29 +123,22 @@ class BinaryCount {
   static store::AggregateRequest of_stacks(const ResolvedSelection& resolved,
                                            const std::vector<bool>& stacks) {
     store::AggregateRequest request = resolved.request;
-    std::vector<bool>& flags = request.filter[Column::kStack];
-    if (flags.empty()) {
-      flags = stacks;
-      return request;
-    }
-    for (size_t stack = 0; stack < flags.size(); ++stack) {
-      flags[stack] = flags[stack] && stack < stacks.size() && stacks[stack];
-    }
+    store::IdSet& selected = request.filter[Column::kStack];
+    selected = store::intersection_of(selected, store::IdSet::of_flags(stacks));
     return request;
   }
 
   // Which machines and processes have samples in the binary, and how many.
   Status sum_by_process(const ResolvedSelection& resolved, const std::vector<bool>& leaves) {
     store::AggregateRequest request = of_stacks(resolved, leaves);
-    std::vector<uint32_t>& machine_of = request.group[Column::kOrigin];
-    machine_of.resize(dictionaries_.origins.size());
+    std::vector<uint32_t> machine_of(dictionaries_.origins.size());
     std::vector<uint32_t> origin_of(snapshot_.origins.machines);
     for (uint32_t origin = 1; origin < machine_of.size(); ++origin) {
       machine_of[origin] = snapshot_.origins.machine_of(origin);
       origin_of[machine_of[origin]] = origin;
     }
-    request.group[Column::kWorkload].resize(dictionaries_.workloads.size());
-    std::iota(request.group[Column::kWorkload].begin(), request.group[Column::kWorkload].end(), 0U);
+    request.group[Column::kOrigin] = store::IdGrouping::by(machine_of);
+    request.group[Column::kWorkload] = store::IdGrouping::each();
     const auto cells = snapshot_.rows->aggregate(request);
     if (!cells) {
       return propagate(cells);
@@ -186,8 +178,7 @@ class BinaryCount {
 
   Status find_mean_time(const ResolvedSelection& resolved, const std::vector<bool>& leaves) {
     store::AggregateRequest request = of_stacks(resolved, leaves);
-    std::vector<uint32_t>& hour_of = request.group[Column::kOrigin];
-    hour_of.resize(dictionaries_.origins.size());
+    std::vector<uint32_t> hour_of(dictionaries_.origins.size());
     std::map<int64_t, uint32_t> numbers;
     std::vector<int64_t> hours;
     for (uint32_t origin = 1; origin < hour_of.size(); ++origin) {
@@ -198,6 +189,7 @@ class BinaryCount {
       }
       hour_of[origin] = number->second;
     }
+    request.group[Column::kOrigin] = store::IdGrouping::by(std::move(hour_of));
     const auto cells = snapshot_.rows->aggregate(request);
     if (!cells) {
       return propagate(cells);
@@ -212,11 +204,8 @@ class BinaryCount {
 
   Status sum_elsewhere(const ResolvedSelection& resolved) {
     store::AggregateRequest request = resolved.request;
-    std::vector<bool>& workloads = request.filter[Column::kWorkload];
-    workloads.resize(is_of_binary_.size(), workloads.empty());
-    for (size_t id = 0; id < workloads.size(); ++id) {
-      workloads[id] = workloads[id] && id < is_of_binary_.size() && is_of_binary_[id];
-    }
+    store::IdSet& workloads = request.filter[Column::kWorkload];
+    workloads = store::intersection_of(workloads, store::IdSet::of_flags(is_of_binary_));
     const auto cells = snapshot_.rows->aggregate(request);
     if (!cells) {
       return propagate(cells);
@@ -230,8 +219,8 @@ class BinaryCount {
   }
 
   Result<store::Cells> by_stack(store::AggregateRequest request) const {
-    request.by_stack = true;
-    request.machine_group = half_of_origin_;
+    request.group[Column::kStack] = store::IdGrouping::each();
+    request.machine_group = store::IdTable<uint32_t>(half_of_origin_);
     return snapshot_.rows->aggregate(request);
   }
 
