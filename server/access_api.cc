@@ -1,19 +1,21 @@
 #include "server/access_api.h"
 
+#include <memory>
 #include <utility>
 
 #include "base/time.h"
 #include "query/operations/audit.h"
 #include "server/orders.h"
+#include "store/fleet.h"
 
 namespace plimsoll::server {
 namespace {
 
 // The log, with a note of what an order has done.
-http::Response answer(Authenticator& authenticator, const std::string& data_dir, std::string note) {
+http::Response answer(Authenticator& authenticator, const store::Fleet& fleet, std::string note) {
   // What was noted within the last minute belongs to it.
   const Status written = authenticator.log().write();
-  auto table = written ? query::audit({}, data_dir) : propagate(written);
+  auto table = written ? query::audit({}, fleet) : propagate(written);
   if (!table) {
     return http::error_response(table.error());
   }
@@ -51,20 +53,24 @@ Result<std::string> obey(MachineOrder act, const http::Request& request, Authent
 }
 
 // Of orders that concern one machine.
-http::Route machine_order(std::string path, Authenticator& authenticator, const std::string& data_dir,
-                          store::DiskReserve& reserve, MachineOrder act) {
-  return order_route(std::move(path), reserve, [&authenticator, data_dir, act](const http::Request& request) {
-    const auto done = obey(act, request, authenticator);
-    return done ? answer(authenticator, data_dir, *done) : http::error_response(done.error());
-  });
+http::Route machine_order(std::string path, Authenticator& authenticator,
+                          std::shared_ptr<const store::Fleet> fleet, store::DiskReserve& reserve,
+                          MachineOrder act) {
+  return order_route(std::move(path), reserve,
+                     [&authenticator, fleet = std::move(fleet), act](const http::Request& request) {
+                       const auto done = obey(act, request, authenticator);
+                       return done ? answer(authenticator, *fleet, *done)
+                                   : http::error_response(done.error());
+                     });
 }
 
 }  // namespace
 
 std::vector<http::Route> access_routes(Authenticator& authenticator, const std::string& data_dir,
                                        store::DiskReserve& reserve) {
-  return {machine_order("/api/v1/machines/revoke", authenticator, data_dir, reserve, &revoke),
-          machine_order("/api/v1/machines/readmit", authenticator, data_dir, reserve, &readmit)};
+  const std::shared_ptr<const store::Fleet> fleet = store::open_fleet(data_dir);
+  return {machine_order("/api/v1/machines/revoke", authenticator, fleet, reserve, &revoke),
+          machine_order("/api/v1/machines/readmit", authenticator, fleet, reserve, &readmit)};
 }
 
 }  // namespace plimsoll::server

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/deadline.h"
@@ -16,8 +18,10 @@
 #include "query/annotate/counts/annotate_request.h"
 #include "query/fdo/counts/binary_paths.h"
 #include "query/selection/sides.h"
+#include "server/source_servers.h"
 #include "server/wanted_process.h"
 #include "server/withheld.h"
+#include "symbolizer/repository/repository_files.h"
 #include "symbolizer/worker/table_folder.h"
 
 namespace plimsoll::server {
@@ -137,15 +141,44 @@ class Annotations {
     if (!annotation) {
       return propagate(annotation);
     }
+    add_sources(measured->build_id, *identity, *annotation);
     if (!http::permits(request.caller.role, http::Right::kOrder)) {
       withhold_paths(snapshots_.data_dir(), annotation->notes);
     }
-    annotate::read_sources(settings_.sources, *annotation);
     const bool is_text = question->form == annotate::AnnotationForm::kText;
     return http::Response{.content_type = is_text ? "text/plain; charset=utf-8" : "application/json",
                           .body = is_text ? annotate::to_text(*annotation, question->order)
                                           : annotate::to_json(*annotation, question->order),
                           .headers = {{"X-Content-Type-Options", "nosniff"}}};
+  }
+
+  void add_sources(const std::string& build_id, const std::string& identity,
+                   annotate::Annotation& annotation) const {
+    annotate::SourcePlaces places{.roots = settings_.sources,
+                                  .archive = symbolizer::sources_path(snapshots_.data_dir(), build_id)};
+    SourceFetcher fetcher(settings_.source_servers, revision_of(identity));
+    if (!settings_.source_servers.empty()) {
+      places.fetch = [&fetcher](std::string_view path) { return fetcher.fetch(path); };
+    }
+    annotate::read_sources(places, annotation);
+    if (std::string note = fetcher.note(); !note.empty()) {
+      annotation.notes.push_back(std::move(note));
+    }
+  }
+
+  // As it was given with the binary, and not by a machine: it becomes part of a URL.
+  std::string revision_of(const std::string& identity) const {
+    if (settings_.source_servers.empty() || identity.size() < symbolizer::kMinBuildIdBytes) {
+      return {};
+    }
+    const std::optional<symbolizer::BinaryRecord> record =
+        symbolizer::read_record(snapshots_.data_dir(), identity).value_or(std::nullopt);
+    if (!record) {
+      return {};
+    }
+    const auto& labels = record->labels;
+    const auto label = std::ranges::find(labels, "revision", [](const auto& one) { return one.first; });
+    return label == labels.end() ? std::string() : label->second;
   }
 
   query::SnapshotCache& snapshots_;

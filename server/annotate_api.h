@@ -9,6 +9,7 @@
 #include "query/annotate/process/annotate_process.h"
 #include "query/annotate/source_files.h"
 #include "query/snapshot/snapshot.h"
+#include "server/source_servers.h"
 #include "symbolizer/process/table_process.h"
 #include "symbolizer/search/file_search.h"
 
@@ -18,6 +19,7 @@ struct AnnotateSettings {
   symbolizer::TableWorker worker;  // `plimsoll symtab annotate`; without argv the server annotates nothing
   symbolizer::SymbolRoots roots;   // where binaries and debug files may lie
   std::vector<annotate::SourceRoot> sources = {};  // where source files may lie
+  std::vector<SourceServer> source_servers = {};   // that are asked for others
   symbolizer::ProcessLimits limits = annotate::kAnnotateLimits;
   std::string folder = {};                // for what the process writes; it has no name there
   std::chrono::milliseconds max_time{0};  // for a request; 0: there is none

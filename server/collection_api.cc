@@ -1,5 +1,6 @@
 #include "server/collection_api.h"
 
+#include <memory>
 #include <utility>
 
 #include "base/time.h"
@@ -7,12 +8,13 @@
 #include "query/operations/draws.h"
 #include "server/measuring_order.h"
 #include "server/orders.h"
+#include "store/fleet.h"
 
 namespace plimsoll::server {
 namespace {
 
-http::Response answer(const Status& done, const std::string& data_dir) {
-  const auto stops = done ? query::load_stops(data_dir) : propagate(done);
+http::Response answer(const Status& done, const store::Fleet& fleet) {
+  const auto stops = done ? fleet.stops() : propagate(done);
   if (!stops) {
     return http::error_response(stops.error());
   }
@@ -50,9 +52,9 @@ Result<std::string> measure(const http::Request& request, scheduler::Drawer* dra
   return machines ? drawer->draw_by_order(*order, ingest.settled_now_ns(), *machines) : propagate(machines);
 }
 
-http::Response answer_with_draw(const Result<std::string>& id, const std::string& data_dir) {
+http::Response answer_with_draw(const Result<std::string>& id, const store::Fleet& fleet) {
   const query::DrawsRequest request{.id = id.value_or(std::string()), .now_ns = wall_now_ns()};
-  const auto known = id ? query::KnownDraws::load(request, data_dir) : propagate(id);
+  const auto known = id ? query::KnownDraws::load(request, fleet) : propagate(id);
   if (!known) {
     return http::error_response(known.error());
   }
@@ -68,18 +70,19 @@ http::Response answer_with_draw(const Result<std::string>& id, const std::string
 
 std::vector<http::Route> collection_routes(scheduler::CollectionBreaker& breaker, scheduler::Drawer* drawer,
                                            store::Ingest& ingest, store::DiskReserve& reserve) {
-  const std::string& data_dir = ingest.directory().path();
+  const std::shared_ptr<const store::Fleet> fleet = store::open_fleet(ingest.directory().path());
   return {order_route("/api/v1/collection/stop", reserve,
-                      [&breaker, data_dir](const http::Request& request) {
-                        return answer(stop(request, breaker), data_dir);
+                      [&breaker, fleet](const http::Request& request) {
+                        return answer(stop(request, breaker), *fleet);
                       }),
           order_route("/api/v1/collection/resume", reserve,
-                      [&breaker, data_dir](const http::Request& request) {
-                        return answer(resume(request, breaker), data_dir);
+                      [&breaker, fleet](const http::Request& request) {
+                        return answer(resume(request, breaker), *fleet);
                       }),
-          order_route("/api/v1/collection/measure", reserve, [drawer, &ingest](const http::Request& request) {
-            return answer_with_draw(measure(request, drawer, ingest), ingest.directory().path());
-          })};
+          order_route("/api/v1/collection/measure", reserve,
+                      [drawer, fleet, &ingest](const http::Request& request) {
+                        return answer_with_draw(measure(request, drawer, ingest), *fleet);
+                      })};
 }
 
 }  // namespace plimsoll::server

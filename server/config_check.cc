@@ -11,7 +11,9 @@
 #include "query/annotate/source_files.h"
 #include "scheduler/inventory/inventory_text.h"
 #include "server/fleet_settings.h"
+#include "server/source_servers.h"
 #include "store/directory/data_directory.h"
+#include "symbolizer/debuginfod/debuginfod_server.h"
 
 namespace plimsoll::server {
 namespace {
@@ -38,6 +40,10 @@ class Checker {
     check_folders("symbols.debug_roots", config_.symbol_debug_roots,
                   config::ServerConfig().symbol_debug_roots);
     check_source_roots();
+    const auto source_servers = parse_source_servers(config_.source_urls);
+    expect("sources.urls", source_servers ? Status() : propagate(source_servers));
+    const auto debuginfod = symbolizer::parse_debuginfod_servers(config_.symbol_debuginfod);
+    expect("symbols.debuginfod", debuginfod ? Status() : propagate(debuginfod));
     return std::move(findings_);
   }
 

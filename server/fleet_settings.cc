@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "scheduler/safety/overhead_budget.h"
+#include "traces/bursts/burst_config.h"
 
 namespace plimsoll::server {
 namespace {
@@ -21,6 +22,8 @@ wire::Assignment collected(const config::ServerConfig& config) {
   assignment.set_stack_rate_hz(static_cast<uint32_t>(config.collect_stack_rate_hz));
   assignment.set_stack_bytes(static_cast<uint32_t>(config.collect_stack_bytes));
   assignment.set_branch_rate_hz(static_cast<uint32_t>(config.collect_branch_rate_hz));
+  assignment.mutable_application_kinds()->Add(config.collect_application_kinds.begin(),
+                                              config.collect_application_kinds.end());
   return assignment;
 }
 
@@ -67,19 +70,44 @@ Error of_key(Error error) {
                                                        {"share_of_platform", "draw.max_percent_per_platform"},
                                                        {"share_of_rack", "draw.max_percent_per_rack"},
                                                        {"share_of_cpu", "draw.max_overhead_percent"}};
+  if (error.field.starts_with("bursts.")) {
+    return error;
+  }
   const auto other = keys.find(error.field);
   error.field = other == keys.end() ? "draw." + error.field : other->second;
   return error;
 }
 
+Result<wire::BurstRequest> burst_request(const config::ServerConfig& config) {
+  const auto burst_config = traces::BurstConfig::parse(config.bursts_config);
+  if (!burst_config) {
+    return with_field(propagate(burst_config), "bursts.config");
+  }
+  wire::BurstRequest bursts;
+  bursts.set_config_bits(burst_config->bits());
+  bursts.set_duration_ns(config.bursts_duration_ns);
+  bursts.mutable_events()->Add(config.bursts_events.begin(), config.bursts_events.end());
+  bursts.set_max_bytes(static_cast<uint64_t>(config.bursts_max_bytes));
+  bursts.set_max_overhead(config.bursts_max_overhead_percent / 100);
+  return bursts;
+}
+
 Result<scheduler::DrawPolicy> draw_policy(const config::ServerConfig& config, uint64_t seed) {
-  auto policy = scheduler::DrawPolicy::make(draw_settings(config), seed);
+  scheduler::DrawSettings settings = draw_settings(config);
+  if (!config.bursts_config.empty()) {
+    auto bursts = burst_request(config);
+    if (!bursts) {
+      return propagate(bursts);
+    }
+    *settings.collects.mutable_bursts() = std::move(*bursts);
+  }
+  auto policy = scheduler::DrawPolicy::make(std::move(settings), seed);
   return policy ? std::move(policy) : Result<scheduler::DrawPolicy>(std::unexpected(of_key(policy.error())));
 }
 
 http::Role role_of(std::string_view name) {
   for (const http::Role role : {http::Role::kRead, http::Role::kUpload, http::Role::kEnrol, http::Role::kFdo,
-                                http::Role::kBinaries, http::Role::kAdmin}) {
+                                http::Role::kBinaries, http::Role::kSymbolizer, http::Role::kAdmin}) {
     if (name == http::name_of(role)) {
       return role;
     }

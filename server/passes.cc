@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "query/operations/wanted_builds.h"
 #include "server/background/work_kinds.h"
 #include "server/symbol_passes.h"
 #include "store/live/live_machines.h"
@@ -29,6 +32,14 @@ constexpr std::chrono::nanoseconds kBinariesInterval = std::chrono::hours(1);
 // Binaries that rows of these days refer to are kept, whatever their age.
 constexpr int64_t kRecentRowsNs = int64_t{7} * 24 * kNsPerHour;
 
+constexpr size_t kMaxWantedBuilds = 10'000;
+constexpr int kListPauseFactor = 50;
+
+store::TimeSpans recent_rows() {
+  const int64_t now_ns = wall_now_ns();
+  return {store::TimeSpan{.from_ns = now_ns - kRecentRowsNs, .to_ns = now_ns}};
+}
+
 // The wall clock may be set while a time of it is waited for.
 constexpr int64_t kLongestWaitNs = 5 * kNsPerSecond;
 
@@ -37,14 +48,30 @@ std::chrono::nanoseconds until_due(const scheduler::Drawer& drawer) {
       std::clamp<int64_t>(drawer.next_due_ns() - wall_now_ns(), 0, kLongestWaitNs));
 }
 
-// Whether a block was dropped for a disk that is too full.
-Result<bool> make_room(store::SpanSink& spans, const store::RetentionLimits& limits,
-                       const std::function<Result<int64_t>()>& free_bytes) {
+struct Dropped {
+  uint64_t count = 0;
+  bool has_room = true;  // the disk has what is wanted free
+};
+
+// Drops what is over a limit of spans or of bursts and, where the disk is too full by `free_bytes`, the oldest beside.
+template <typename DroppingSink>
+Result<Dropped> drop_some(DroppingSink& sink, int64_t max_age_ns, int64_t max_bytes,
+                          int64_t wanted_free_bytes, const std::function<Result<int64_t>()>& free_bytes) {
+  const auto old = sink.drop_old(wall_now_ns() - max_age_ns, static_cast<uint64_t>(max_bytes));
+  // The disk gets back later what has just been dropped. A failure is no reason to leave it full.
+  if (old.value_or(0) != 0) {
+    return Dropped{.count = *old, .has_room = false};
+  }
   const auto free = free_bytes();
   if (!free) {
-    return propagate(free);
+    return old ? propagate(free) : propagate(old);
   }
-  return *free < limits.wanted_free_bytes() ? spans.drop_oldest() : Result<bool>(false);
+  const bool has_room = *free >= wanted_free_bytes;
+  const auto oldest = has_room ? Result<bool>(false) : sink.drop_oldest();
+  if (!old || !oldest) {
+    return old ? propagate(oldest) : propagate(old);
+  }
+  return Dropped{.count = *oldest ? uint64_t{1} : 0, .has_room = has_room};
 }
 
 }  // namespace
@@ -109,8 +136,7 @@ BackgroundTask::Pass binaries_pass(symbolizer::BinaryRepository& repository,
     if (!repository.has_surplus(now_ns)) {
       return NextPass{.after = kBinariesInterval};
     }
-    const auto snapshot = snapshots.newest(
-        store::TimeSpans{store::TimeSpan{.from_ns = now_ns - kRecentRowsNs, .to_ns = now_ns}});
+    const auto snapshot = snapshots.newest(recent_rows());
     if (!snapshot) {
       return propagate(snapshot);
     }
@@ -129,6 +155,52 @@ BackgroundTask::Pass binaries_pass(symbolizer::BinaryRepository& repository,
       log_info("dropped the binaries of {} builds; {} bytes", report->builds, report->bytes);
     }
     return NextPass{.after = kBinariesInterval};
+  };
+}
+
+BackgroundTask::Pass fetch_pass(std::unique_ptr<symbolizer::DebuginfodFetcher> fetcher,
+                                query::SnapshotCache& snapshots, WantedBuildSet& wanted_set,
+                                std::chrono::nanoseconds interval, std::function<void()> added,
+                                bool lists_code) {
+  return [fetcher = std::move(fetcher), &snapshots, &wanted_set, interval, added = std::move(added),
+          lists_code, next_list = Clock::time_point(),
+          is_failing = false](const std::stop_token& stop) mutable -> Result<NextPass> {
+    if (const auto started = Clock::now(); started >= next_list) {
+      const auto snapshot = snapshots.newest(recent_rows());
+      auto wanted = snapshot ? query::wanted_builds(**snapshot, kMaxWantedBuilds) : propagate(snapshot);
+      auto of_code = wanted && lists_code
+                         ? query::wanted_builds(**snapshot, kMaxWantedBuilds, query::WantedContent::kCode)
+                         : Result<std::vector<std::string>>();
+      if (!wanted || !of_code) {
+        return !wanted ? propagate(wanted) : propagate(of_code);
+      }
+      wanted_set.set(*wanted, *of_code);
+      fetcher->want(*std::move(wanted));
+      const auto now = Clock::now();
+      next_list = now + std::max(interval, kListPauseFactor * (now - started));
+    }
+    const auto fetched = fetcher->fetch_next(stop);
+    if (!fetched) {
+      // No failure of the pass, which would make the server not ready: the symbols are optional, and a file without room is asked for again.
+      if (!std::exchange(is_failing, true)) {
+        log_warning("fetching debug files: {}; it is tried again every minute", fetched.error().text());
+      }
+      return NextPass{.after = kFetch.retry};
+    }
+    if (!*fetched) {
+      return NextPass{.after = next_list - Clock::now()};
+    }
+    is_failing = false;
+    const symbolizer::FetchReport& report = **fetched;
+    for (const std::string& remark : report.remarks) {
+      log_warning("fetching symbols of build ID {}: {}", to_hex(report.build_id), remark);
+    }
+    if (report.files > 0) {
+      log_info("fetched {} files of build ID {} ({} bytes)", report.files, to_hex(report.build_id),
+               report.bytes);
+      added();
+    }
+    return kAtOnce;
   };
 }
 
@@ -176,19 +248,40 @@ BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::Retentio
 
 BackgroundTask::Pass spans_pass(store::SpanSink& spans, const store::RetentionLimits& limits,
                                 std::function<Result<int64_t>()> free_bytes) {
-  return [&spans, limits, free_bytes = std::move(free_bytes)](const std::stop_token&) -> Result<NextPass> {
-    const auto old = spans.drop_old(wall_now_ns() - limits.traces_max_age_ns,
-                                    static_cast<uint64_t>(limits.traces_max_bytes));
-    // The disk gets back later what has just been dropped. A failure is no reason to leave it full.
-    const auto oldest = old.value_or(0) == 0 ? make_room(spans, limits, free_bytes) : Result<bool>(false);
-    const uint64_t dropped = old.value_or(0) + (oldest.value_or(false) ? 1 : 0);
-    if (dropped > 0) {
-      log_info("retention: dropped {} blocks of request traces", dropped);
+  return
+      [&spans, limits, free_bytes = std::move(free_bytes)](const std::stop_token& stop) -> Result<NextPass> {
+        const auto dropped = drop_some(spans, limits.traces_max_age_ns, limits.traces_max_bytes,
+                                       limits.wanted_free_bytes(), free_bytes);
+        if (!dropped) {
+          return propagate(dropped);
+        }
+        if (dropped->count > 0) {
+          log_info("retention: dropped {} blocks of request traces", dropped->count);
+        }
+        // A merge takes room before it gives some back.
+        if (!dropped->has_room) {
+          return NextPass{.after = kRetentionInterval};
+        }
+        const auto merged = spans.merge_once(stop);
+        if (!merged) {
+          return propagate(merged);
+        }
+        return merged->merged > 0 ? kAtOnce : NextPass{.after = kRetentionInterval};
+      };
+}
+
+BackgroundTask::Pass bursts_pass(store::BurstSink& bursts, const store::RetentionLimits& limits,
+                                 std::function<Result<int64_t>()> free_bytes) {
+  return [&bursts, limits, free_bytes = std::move(free_bytes)](const std::stop_token&) -> Result<NextPass> {
+    const auto dropped = drop_some(bursts, limits.bursts_max_age_ns, limits.bursts_max_bytes,
+                                   limits.wanted_free_bytes(), free_bytes);
+    if (!dropped) {
+      return propagate(dropped);
     }
-    if (!old) {
-      return propagate(old);
+    if (dropped->count > 0) {
+      log_info("retention: dropped {} recordings of bursts", dropped->count);
     }
-    return oldest ? Result<NextPass>(NextPass{.after = kRetentionInterval}) : propagate(oldest);
+    return NextPass{.after = kRetentionInterval};
   };
 }
 

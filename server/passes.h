@@ -11,12 +11,15 @@
 #include "query/snapshot/snapshot.h"
 #include "scheduler/assignments/drawer.h"
 #include "server/background/background_work.h"
+#include "server/doors/wanted_build_set.h"
 #include "server/inventory_reader.h"
 #include "store/compaction/compactor.h"
+#include "store/door/bursts.h"
 #include "store/door/spans.h"
 #include "store/door/symbols.h"
 #include "store/ingest.h"
 #include "store/retention/retention_limits.h"
+#include "symbolizer/debuginfod/debuginfod_fetcher.h"
 #include "symbolizer/repository/repository.h"
 #include "symbolizer/worker/worker.h"
 
@@ -39,6 +42,13 @@ BackgroundTask::Pass symbols_pass(std::unique_ptr<store::Symbols> symbols, symbo
 // Removes binaries that are over a limit and that no row of the last days uses, every hour, and when woken.
 BackgroundTask::Pass binaries_pass(symbolizer::BinaryRepository& repository, query::SnapshotCache& snapshots);
 
+// Fetches for one build, until nothing is left to ask for. Lists the builds that lack symbols, in rows of the last days, every `interval`, within 2 %
+// of a thread's time, and publishes them in `wanted`; with `lists_code` also those whose code would help. `added`: called once a file has come.
+BackgroundTask::Pass fetch_pass(std::unique_ptr<symbolizer::DebuginfodFetcher> fetcher,
+                                query::SnapshotCache& snapshots, WantedBuildSet& wanted,
+                                std::chrono::nanoseconds interval, std::function<void()> added,
+                                bool lists_code = false);
+
 // One merge, until nothing is worth merging; removes replaced files when they are due. Rows are built, and questions answered, meanwhile.
 // Gives up a merge when it is to stop, which takes as long as one segment needs to be encoded: seconds, where it is a full one.
 Result<BackgroundTask::Pass> compaction_pass(store::Ingest& ingest, const store::CompactionLimits& limits);
@@ -47,10 +57,14 @@ Result<BackgroundTask::Pass> compaction_pass(store::Ingest& ingest, const store:
 BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::RetentionLimits& limits,
                                     std::function<void()> dropped);
 
-// Makes segments of spans, and drops those over a limit, every few seconds. Of a disk that is too full by `free_bytes` a pass drops one block
-// at most, as retention does of profiles.
+// Makes segments of spans, drops those over a limit, and merges small ones, every few seconds. Of a disk that is too full by `free_bytes` a
+// pass drops one block at most, as retention does of profiles, and merges none.
 BackgroundTask::Pass spans_pass(store::SpanSink& spans, const store::RetentionLimits& limits,
                                 std::function<Result<int64_t>()> free_bytes);
+
+// Drops recordings of bursts over a limit, every few seconds; of a disk that is too full one at most.
+BackgroundTask::Pass bursts_pass(store::BurstSink& bursts, const store::RetentionLimits& limits,
+                                 std::function<Result<int64_t>()> free_bytes);
 
 // Rolls up one block, as often as there is one over a limit; removes replaced files when they are due. `replaced`: called once the files of a
 // block are to be closed.

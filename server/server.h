@@ -15,10 +15,12 @@
 #include "server/access/authenticator.h"
 #include "server/background/background_work.h"
 #include "server/doors/binary_door.h"
+#include "server/doors/symbolizer_door.h"
 #include "server/health/health.h"
 #include "store/directory/disk_reserve.h"
 #include "store/ingest.h"
 #include "store/store.h"
+#include "symbolizer/lease/table_exchange.h"
 #include "symbolizer/process/table_process.h"
 #include "symbolizer/repository/repository.h"
 
@@ -56,21 +58,36 @@ class Server {
 
  private:
   Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<store::SpanSink> spans,
-         std::unique_ptr<symbolizer::BinaryRepository> binaries, std::unique_ptr<Authenticator> authenticator,
-         std::unique_ptr<scheduler::CollectionBreaker> breaker, std::unique_ptr<scheduler::Drawer> drawer,
-         const config::ServerConfig& config);
+         std::unique_ptr<store::BurstSink> bursts, std::unique_ptr<symbolizer::BinaryRepository> binaries,
+         std::unique_ptr<Authenticator> authenticator, std::unique_ptr<scheduler::CollectionBreaker> breaker,
+         std::unique_ptr<scheduler::Drawer> drawer, const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config, const RequestWorkers& workers);
+  // What both listeners have in common.
+  Result<http::ListenerOptions> listener_options(const config::ServerConfig& config);
+  Status listen_for_daemons(const config::ServerConfig& config, http::ListenerOptions options);
+  Status listen_for_clients(const config::ServerConfig& config, const RequestWorkers& workers,
+                            http::ListenerOptions options);
   Status start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
+  Status start_fleet_work(const config::ServerConfig& config);
+  Status start_store_work(const config::ServerConfig& config);
+  Status start_symbol_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
+  // Nothing where no debuginfod is named, and machines send no binaries.
+  Status start_fetching(const config::ServerConfig& config);
   Result<std::vector<http::Route>> fleet_routes(const config::ServerConfig& config);
   Result<std::vector<http::Route>> people_routes(const config::ServerConfig& config,
                                                  const RequestWorkers& workers);
   BinaryDoorOptions binary_door(const config::ServerConfig& config);
+  SymbolizerDoorOptions symbolizer_door(const config::ServerConfig& config);
   std::vector<ListenerHealth> listeners();
+  std::vector<query::SymbolizerWorkerHealth> symbolizers();
 
   const std::unique_ptr<store::Ingest> ingest_;
   const std::unique_ptr<store::SpanSink> spans_;
+  const std::unique_ptr<store::BurstSink> bursts_;
   const std::unique_ptr<symbolizer::BinaryRepository> binaries_;
+  symbolizer::TableExchange tables_;
   const std::shared_ptr<std::atomic<bool>> has_new_binaries_ = std::make_shared<std::atomic<bool>>(false);
+  WantedBuildSet wanted_builds_;
   store::DiskReserve reserve_;
   query::SnapshotCache snapshots_;
   const std::unique_ptr<Authenticator> authenticator_;

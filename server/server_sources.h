@@ -26,6 +26,7 @@ class ServerSources : public query::ViewSources {
     return snapshots_.newest(times);
   }
   const std::string& data_dir() const override { return snapshots_.data_dir(); }
+  const store::Fleet& fleet() const override { return snapshots_.fleet(); }
   query::KnownDraws::DrawAgain draw_again() const override { return scheduler::draw_again; }
   Status write_audit_log() override { return hooks_.write_audit_log(); }
   std::optional<query::RunningServer> running_server() override { return hooks_.running_server(); }

@@ -45,6 +45,8 @@ Result<store::RetentionLimits> retention_limits(const config::ServerConfig& conf
                                 .symbols_max_bytes = config.retention_symbols_max_bytes,
                                 .traces_max_age_ns = config.retention_traces_max_age_ns,
                                 .traces_max_bytes = config.retention_traces_max_bytes,
+                                .bursts_max_age_ns = config.retention_bursts_max_age_ns,
+                                .bursts_max_bytes = config.retention_bursts_max_bytes,
                                 .min_free_bytes = config.retention_min_free_bytes,
                                 .max_upload_age_ns = config.retention_max_upload_age_ns}
       .on_disk_of(*disk_bytes);
@@ -62,6 +64,18 @@ store::IngestOptions ingest_options(const config::ServerConfig& config,
                             .min_free_bytes = limits.min_free_bytes,
                             // Between two rounds of retention it may be a little over.
                             .max_archive_bytes = limits.raw_max_bytes + limits.raw_max_bytes / 20}};
+}
+
+std::function<Result<int64_t>()> free_bytes(const config::ServerConfig& config) {
+  return [folder = config.data_dir] { return store::free_bytes(folder); };
+}
+
+std::function<Status(uint64_t bytes)> room_check(const config::ServerConfig& config) {
+  return [folder = config.data_dir,
+          limits = retention_limits(config, config.data_dir)](uint64_t bytes) -> Status {
+    return limits ? store::expect_free_bytes(folder, limits->min_free_bytes + static_cast<int64_t>(bytes))
+                  : propagate(limits);
+  };
 }
 
 }  // namespace plimsoll::server

@@ -1,6 +1,8 @@
 // From the server's configuration to the limits of its store.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -15,5 +17,11 @@ Result<store::RetentionLimits> retention_limits(const config::ServerConfig& conf
                                                 const std::string& data_dir);
 
 store::IngestOptions ingest_options(const config::ServerConfig& config, const store::RetentionLimits& limits);
+
+// Free bytes of the disk that the data directory is on. What these two return may be called from any thread.
+std::function<Result<int64_t>()> free_bytes(const config::ServerConfig& config);
+
+// Fails where the disk has no room for so many bytes besides those that stay free.
+std::function<Status(uint64_t bytes)> room_check(const config::ServerConfig& config);
 
 }  // namespace plimsoll::server

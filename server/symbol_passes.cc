@@ -45,8 +45,8 @@ Result<symbolizer::SymbolizeReport> SymbolPasses::run(bool look_for_better) {
   symbolizer::SymbolizeReport all;
   for (const auto& block : std::views::reverse(*blocks)) {
     const bool is_newest = block == blocks->back();
-    if (block->number() < first_unfinished_) {
-      break;
+    if (block->number() < first_unfinished_ && !symbolizer_.has_left(block->number())) {
+      continue;
     }
     if (const Status done = run(*block, is_newest, look_for_better && is_newest, all); !done) {
       return propagate(done);

@@ -18,7 +18,8 @@ namespace plimsoll::server {
 void withhold_reasons(query::Answer& answer);
 
 // Errors and damage name files: those of the data directory become relative to it in notes and in what `store` and `status` say, and
-// other absolute paths in these two "[path]". Rows of other views are of the fleet, whose paths stay.
+// other absolute paths in these two "[path]". Rows and documents of other views are of the fleet, whose paths stay: the notes in a document of
+// `regressions` are relative as they are made.
 void withhold_paths(const query::View& view, std::string_view data_dir, query::Answer& answer);
 
 // Of notes: paths below the data directory.

@@ -39,7 +39,8 @@ std::string noted_request(const Request& request, const http::Route* route) {
     return "(no such route)";
   }
   std::string text = route->method + " " + route->path;
-  if (request.caller.role == Role::kStranger || request.caller.role == Role::kMachine) {
+  if (request.caller.role == Role::kStranger || request.caller.role == Role::kMachine ||
+      request.caller.role == Role::kSymbolizer) {
     return text;
   }
   // The path says what the order is about.
@@ -186,7 +187,7 @@ bool Authenticator::has_expired(std::string_view token) const {
 // Orders are never kept waiting: the kill switch is among them.
 std::optional<Response> Authenticator::refusal_of_token(const Caller& caller) {
   if (caller.role != Role::kRead && caller.role != Role::kUpload && caller.role != Role::kFdo &&
-      caller.role != Role::kBinaries) {
+      caller.role != Role::kBinaries && caller.role != Role::kSymbolizer) {
     return std::nullopt;
   }
   const int64_t wait_ns = token_rates_.wait_ns(caller.name, settings_.monotonic_now_ns());

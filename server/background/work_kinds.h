@@ -63,7 +63,7 @@ inline constexpr WorkKind kRollUp{.name = "rollup",
                                       "old rows stay full and take more room; free disk space, and check the "
                                       "files of the data directory"};
 
-// Spans that came one by one become segments, and old ones are dropped.
+// Spans that came one by one become segments, small segments larger ones, and old ones are dropped.
 inline constexpr WorkKind kSpans{
     .name = "spans",
     .what = "storing request traces",
@@ -72,6 +72,14 @@ inline constexpr WorkKind kSpans{
     .hint =
         "spans take more room, and old ones stay; free disk space, and check the "
         "files of the data directory"};
+
+// Old recordings of bursts are dropped.
+inline constexpr WorkKind kBursts{
+    .name = "bursts",
+    .what = "dropping old recordings of bursts",
+    .retry = std::chrono::seconds(10),
+    .tolerance = std::chrono::minutes(10),
+    .hint = "recordings of bursts take more room; free disk space, and check bursts/ in the data directory"};
 
 // Each hour of request traces is diagnosed, within a tenth of a thread's time.
 inline constexpr WorkKind kTraceDiagnosis{
@@ -93,6 +101,16 @@ inline constexpr WorkKind kBinaries{
     .hint =
         "added binaries stay, and new ones are refused once they are over "
         "binaries.max_bytes; check the folder binaries of the data directory"};
+
+// Builds that lack symbols are listed, for daemons to upload, and fetched. A pass is one build; what a debuginfod fails, or there is
+// no room for, is no failure of the pass.
+inline constexpr WorkKind kFetch{.name = "fetch",
+                                 .what = "fetching debug files",
+                                 .retry = std::chrono::minutes(1),
+                                 .tolerance = std::chrono::hours(3),
+                                 .hint =
+                                     "no builds are listed for symbols.debuginfod and "
+                                     "binaries.from_machines; check the files of the data directory"};
 
 // Machines are drawn. The drawer itself waits for a heartbeat after a failure.
 inline constexpr WorkKind kDraws{

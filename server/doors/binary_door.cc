@@ -1,86 +1,34 @@
 #include "server/doors/binary_door.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <charconv>
-#include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "base/file.h"
 #include "base/hex.h"
 #include "base/printable.h"
 #include "base/time.h"
-#include "elf/elf_file.h"
-#include "formats/decompress.h"
 #include "http/ignoring_case.h"
 #include "query/operations/binaries.h"
 #include "query/table/table.h"
+#include "server/doors/binary_upload.h"
+#include "server/doors/build_claims.h"
+#include "server/doors/build_id_door.h"
 #include "symbolizer/repository/repository_files.h"
 
 namespace plimsoll::server {
 namespace {
 
+using elf::BinaryPart;
 using symbolizer::BinaryKind;
-using symbolizer::BinaryRecord;
 using symbolizer::BinaryRepository;
 
 constexpr std::string_view kUploadPath = "/api/v1/binaries/";
-constexpr std::string_view kBuildIdPath = "/buildid/";
-// Of each upload: all connections together write more.
-constexpr uint64_t kBytesBetweenChecks = uint64_t{1} << 20;
-constexpr uint64_t kMaxServedBytes = std::numeric_limits<int64_t>::max();
 
-class BinaryUpload : public http::BodySink {
- public:
-  using CheckRoom = std::function<Status(uint64_t bytes)>;
-
-  static Result<std::shared_ptr<BinaryUpload>> begin(const BinaryRepository& repository,
-                                                     const CheckRoom& check_room, uint64_t declared_bytes) {
-    if (const Status room = check_room ? check_room(declared_bytes) : Status(); !room) {
-      return propagate(room);
-    }
-    auto staged = repository.stage(declared_bytes);
-    return staged ? Result<std::shared_ptr<BinaryUpload>>(
-                        std::make_shared<BinaryUpload>(*std::move(staged), check_room))
-                  : propagate(staged);
-  }
-
-  BinaryUpload(symbolizer::StagedBinary staged, CheckRoom check_room)
-      : staged_(std::move(staged)), check_room_(std::move(check_room)) {}
-
-  // Others fill the disk meanwhile.
-  Status take(Bytes piece) override {
-    if (check_room_ && staged_.bytes() >= checked_bytes_ + kBytesBetweenChecks) {
-      checked_bytes_ = staged_.bytes();
-      if (const Status room = check_room_(piece.size()); !room) {
-        return room;
-      }
-    }
-    return staged_.write(piece);
-  }
-
-  Result<MappedFile> map() const { return staged_.map(); }
-  // Once; nothing more comes.
-  symbolizer::StagedBinary release() { return std::move(staged_); }
-  const CheckRoom& check_room() const { return check_room_; }
-
- private:
-  symbolizer::StagedBinary staged_;
-  const CheckRoom check_room_;
-  uint64_t checked_bytes_ = 0;
-};
-
-// 0 where there is none.
-uint64_t number_in(std::string_view text) {
-  uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
+std::shared_ptr<UnfinishedUploads> unfinished_uploads(const BinaryDoorOptions& options) {
+  return std::make_shared<UnfinishedUploads>(options.monotonic_ns,
+                                             UnfinishedLimits{.max_bytes = options.max_unfinished_bytes});
 }
 
 // Who sent it, from where, and what they call it.
@@ -96,9 +44,14 @@ std::string source_of_upload(const http::Request& request) {
 }
 
 Result<symbolizer::BinaryOrigin> origin_of(const http::Request& request, int64_t now_ns) {
-  symbolizer::BinaryOrigin origin{.source = source_of_upload(request), .now_ns = now_ns};
+  const auto place = upload_place(request);
+  if (!place) {
+    return propagate(place);
+  }
+  symbolizer::BinaryOrigin origin{
+      .source = source_of_upload(request), .now_ns = now_ns, .content_hash = place->digest};
   for (const auto& [key, text] : request.query) {
-    if (key == "name") {
+    if (key == "name" || key == "digest" || key == "offset") {
       continue;
     }
     if (key != "build_id") {
@@ -127,45 +80,14 @@ Status expect_plain_or_gzip(const http::Request& request) {
                               "send it plain, or with gzip");
 }
 
-// By its first bytes, whatever its header says.
-Result<symbolizer::StagedBinary> inflated(BinaryUpload& upload, const BinaryRepository& repository,
-                                          uint64_t max_bytes) {
-  const auto map = upload.map();
-  if (!map) {
-    return propagate(map);
-  }
-  const formats::Compression compression = formats::compression_of(
-      map->bytes().first(std::min(map->bytes().size(), formats::kCompressionMagicBytes)));
-  if (compression == formats::Compression::kNone) {
-    return upload.release();
-  }
-  auto plain = BinaryUpload::begin(repository, upload.check_room(), 0);
-  if (!plain) {
-    return propagate(plain);
-  }
-  formats::DecompressionStream stream(
-      compression, formats::pull_from(map->bytes()),
-      std::min(max_bytes, formats::max_decompressed_bytes(map->bytes().size(), max_bytes)));
-  while (true) {
-    const auto piece = stream.next();
-    if (!piece) {
-      return propagate(piece, "decompressing the body");
-    }
-    if (piece->empty()) {
-      return (*plain)->release();
-    }
-    if (const Status written = (*plain)->take(*piece); !written) {
-      return propagate(written);
-    }
-  }
-}
-
 Result<symbolizer::AddedBinary> add_upload(const http::Request& request, BinaryRepository& repository,
                                            uint64_t max_bytes, int64_t now_ns) {
   auto* const upload = dynamic_cast<BinaryUpload*>(request.sink.get());
   if (upload == nullptr) {
-    return with_hint(fail(ErrorCode::kInvalid, "the request has no body"), "send one ELF file: curl -T FILE");
+    return with_hint(fail(ErrorCode::kInvalid, "the request has no body"),
+                     "send one ELF file, or an archive of sources: curl -T FILE");
   }
+  upload->end();
   const auto origin = origin_of(request, now_ns);
   if (!origin) {
     return propagate(origin);
@@ -185,133 +107,8 @@ http::Response answer_to_upload(const symbolizer::AddedBinary& added) {
   return response;
 }
 
-// What a debuginfod is asked for.
-struct BuildIdRequest {
-  std::string build_id = {};  // bytes
-  std::string artifact = {};  // "debuginfo", "executable", "section"
-  std::string section = {};
-};
-
-std::optional<BuildIdRequest> parse_build_id_path(std::string_view path) {
-  path.remove_prefix(kBuildIdPath.size());
-  const size_t slash = path.find('/');
-  auto build_id = symbolizer::parse_build_id(path.substr(0, slash));
-  if (!build_id || slash == std::string_view::npos) {
-    return std::nullopt;
-  }
-  BuildIdRequest request{.build_id = *std::move(build_id), .artifact = std::string(path.substr(slash + 1))};
-  constexpr std::string_view kSection = "section/";
-  if (request.artifact.starts_with(kSection)) {
-    request.section = request.artifact.substr(kSection.size());
-    request.artifact = "section";
-    return request.section.empty() ? std::nullopt : std::optional(std::move(request));
-  }
-  const bool is_file = request.artifact == "debuginfo" || request.artifact == "executable";
-  return is_file ? std::optional(std::move(request)) : std::nullopt;
-}
-
-// Plain text, as the tools that ask print it.
-http::Response text_response(unsigned status, std::string text) {
-  return {.status = status, .content_type = "text/plain; charset=utf-8", .body = std::move(text)};
-}
-
-class BuildIdDoor {
- public:
-  explicit BuildIdDoor(const BinaryRepository& repository) : repository_(repository) {}
-
-  http::Response answer(const http::Request& request) const {
-    const auto asked = parse_build_id_path(request.path);
-    if (!asked) {
-      return text_response(
-          404,
-          "no such path: ask for /buildid/HEX/debuginfo, /buildid/HEX/executable or "
-          "/buildid/HEX/section/NAME, "
-          "with a build ID of 8 to 128 hexadecimal digits in lower case; sources are not served\n");
-    }
-    const auto record = repository_.find(asked->build_id);
-    auto found = record ? part_of(*record, *asked) : std::nullopt;
-    if (!found) {
-      return text_response(404, fmt::format("not found: {} of build ID {}\n",
-                                            printable(artifact_name(*asked)), to_hex(asked->build_id)));
-    }
-    const uint64_t max_bytes = number_in(request.header("X-DEBUGINFOD-MAXSIZE"));
-    if (max_bytes != 0 && found->part.bytes > max_bytes) {
-      return text_response(406,
-                           fmt::format("{} bytes, over the limit of {}\n", found->part.bytes, max_bytes));
-    }
-    http::Response response;
-    response.content_type = "application/octet-stream";
-    response.headers = {{"X-DEBUGINFOD-SIZE", std::to_string(found->part.bytes)},
-                        {"X-DEBUGINFOD-FILE", found->name},
-                        {"X-Content-Type-Options", "nosniff"}};
-    response.file = std::move(found->part);
-    return response;
-  }
-
- private:
-  struct FoundPart {
-    http::FilePart part;
-    std::string name;
-  };
-
-  static std::string artifact_name(const BuildIdRequest& asked) {
-    return asked.section.empty() ? asked.artifact : fmt::format("section {}", asked.section);
-  }
-
-  // An executable that was never stripped is its own debug file.
-  std::optional<FoundPart> part_of(const BinaryRecord& record, const BuildIdRequest& asked) const {
-    if (asked.artifact == "executable") {
-      return file_of(record, BinaryKind::kExecutable);
-    }
-    if (asked.artifact == "section") {
-      auto in_debug = section_of(record, BinaryKind::kDebug, asked.section);
-      return in_debug ? std::move(in_debug) : section_of(record, BinaryKind::kExecutable, asked.section);
-    }
-    if (record.file(BinaryKind::kDebug) != nullptr) {
-      return file_of(record, BinaryKind::kDebug);
-    }
-    const symbolizer::KeptFile* const executable = record.file(BinaryKind::kExecutable);
-    return executable != nullptr && executable->quality > store::SymbolQuality::kDynsym
-               ? file_of(record, BinaryKind::kExecutable)
-               : std::nullopt;
-  }
-
-  std::optional<FoundPart> file_of(const BinaryRecord& record, BinaryKind kind) const {
-    const std::string path = kept_path(repository_.data_dir(), record.build_id, kind);
-    UniqueFd fd(record.file(kind) == nullptr ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat info{};
-    if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
-      return std::nullopt;
-    }
-    FoundPart found;
-    found.part.fd = std::make_shared<UniqueFd>(std::move(fd));
-    found.part.bytes = static_cast<uint64_t>(info.st_size);
-    found.name = to_hex(record.build_id) + (kind == BinaryKind::kDebug ? ".debug" : "");
-    return found;
-  }
-
-  // Its bytes as they are in the file, compressed or not.
-  std::optional<FoundPart> section_of(const BinaryRecord& record, BinaryKind kind,
-                                      std::string_view name) const {
-    auto found = file_of(record, kind);
-    if (!found) {
-      return std::nullopt;
-    }
-    const auto map = MappedFile::map(*found->part.fd, found->name, kMaxServedBytes);
-    const auto file = map ? elf::ElfFile::parse(map->bytes()) : Result<elf::ElfFile>(propagate(map));
-    const Bytes bytes = file ? file->section_bytes(name) : Bytes();
-    if (bytes.empty()) {
-      return std::nullopt;
-    }
-    found->part.offset = static_cast<uint64_t>(bytes.data() - map->bytes().data());
-    found->part.bytes = bytes.size();
-    return found;
-  }
-
-  const BinaryRepository& repository_;
-};
-
-http::Route upload_route(BinaryRepository& repository, const BinaryDoorOptions& options) {
+http::Route upload_route(BinaryRepository& repository, const BinaryDoorOptions& options,
+                         const std::shared_ptr<UnfinishedUploads>& unfinished) {
   http::Route route;
   route.method = "PUT";
   route.path = kUploadPath;
@@ -319,9 +116,9 @@ http::Route upload_route(BinaryRepository& repository, const BinaryDoorOptions& 
   route.max_body_bytes = options.max_file_bytes;
   route.threads = http::Threads::kBackground;
   route.right = http::Right::kAddBinary;
-  route.begin_body = [&repository, check_room = options.check_room](
-                         const http::Request& request) -> Result<std::shared_ptr<http::BodySink>> {
-    return BinaryUpload::begin(repository, check_room, number_in(request.header("Content-Length")));
+  route.begin_body = [&repository, check_room = options.check_room,
+                      unfinished](const http::Request& request) -> Result<std::shared_ptr<http::BodySink>> {
+    return BinaryUpload::resume(repository, check_room, request, unfinished);
   };
   route.handle = [&repository, max_bytes = options.max_file_bytes,
                   added = options.added](const http::Request& request) {
@@ -329,7 +126,7 @@ http::Route upload_route(BinaryRepository& repository, const BinaryDoorOptions& 
     if (!outcome) {
       return http::error_response(outcome.error());
     }
-    if (outcome->is_new() && added) {
+    if (outcome->has_new_symbols() && added) {
       added();
     }
     return answer_to_upload(*outcome);
@@ -337,24 +134,191 @@ http::Route upload_route(BinaryRepository& repository, const BinaryDoorOptions& 
   return route;
 }
 
-http::Route build_id_route(const BinaryRepository& repository) {
+// Of uploads to that path.
+http::Route offset_route(std::string_view path, http::Right right,
+                         const std::shared_ptr<UnfinishedUploads>& unfinished) {
   http::Route route;
   route.method = "GET";
-  route.path = kBuildIdPath;
+  route.path = path;
   route.is_prefix = true;
-  route.threads = http::Threads::kLong;
-  route.is_question = true;
-  route.right = http::Right::kRead;
-  route.handle = [door = BuildIdDoor(repository)](const http::Request& request) {
-    return door.answer(request);
-  };
+  route.right = right;
+  route.handle = [unfinished](const http::Request& request) { return answer_offset(request, *unfinished); };
   return route;
 }
 
+constexpr std::string_view kMachineBinariesPath = "/fleet/v1/binaries/";
+constexpr std::string_view kWantedPath = "/fleet/v1/binaries/wanted";
+constexpr size_t kMaxAskedBuilds = 1000;
+constexpr size_t kMaxAskedBytes = kMaxAskedBuilds * (2 * symbolizer::kMaxBuildIdBytes + 1);
+
+// Of what daemons have: executables, or the parts of these that symbols are read from.
+class MachineBinaries {
+ public:
+  MachineBinaries(BinaryRepository& repository, const WantedBuildSet& wanted,
+                  const BinaryDoorOptions& options)
+      : repository_(repository),
+        wanted_(wanted),
+        options_(options),
+        unfinished_(unfinished_uploads(options)),
+        claims_(std::make_shared<BuildClaims>(options.monotonic_ns)) {}
+
+  const std::shared_ptr<UnfinishedUploads>& unfinished() const { return unfinished_; }
+
+  http::Response answer_wanted(const http::Request& request) const {
+    const std::string machine = upload_sender(request);
+    const auto offered = content_of(request);
+    if (!offered) {
+      return http::error_response(offered.error());
+    }
+    const BinaryPart content = std::min(*offered, options_.machine_content);
+    std::string wanted;
+    std::string_view lines = request.body;
+    for (size_t count = 0; !lines.empty(); ++count) {
+      const size_t end = std::min(lines.find('\n'), lines.size());
+      const std::string_view line = lines.substr(0, end);
+      const auto build_id = symbolizer::parse_build_id(line);
+      if (!build_id || count == kMaxAskedBuilds) {
+        return http::error_response(
+            {ErrorCode::kInvalid,
+             fmt::format("the body must be a list of build IDs, one a line, at most {}", kMaxAskedBuilds),
+             {},
+             {}});
+      }
+      if (is_wanted(*build_id, content) && claims_->claim(*build_id, machine)) {
+        wanted.append(fmt::format("{} {}\n", line, name_of(content)));
+      }
+      lines.remove_prefix(std::min(end + 1, lines.size()));
+    }
+    return {.content_type = "application/octet-stream", .body = std::move(wanted)};
+  }
+
+  // Before anything of the body is read.
+  Result<std::shared_ptr<http::BodySink>> begin(const http::Request& request) const {
+    const auto build_id = build_id_of(request);
+    if (!build_id) {
+      return propagate(build_id);
+    }
+    auto arrival = BuildClaims::begin_arrival(claims_, *build_id);
+    if (arrival == nullptr) {
+      return fail(ErrorCode::kConflict, "the executable of build ID {} is arriving from another machine",
+                  to_hex(*build_id));
+    }
+    auto upload = BinaryUpload::resume(repository_, options_.check_room, request, unfinished_);
+    if (!upload) {
+      return propagate(upload);
+    }
+    (*upload)->hold(std::move(arrival));
+    return *std::move(upload);
+  }
+
+  http::Response take(const http::Request& request) const {
+    const auto build_id = build_id_of(request);
+    const auto content = content_of(request);
+    auto* const upload = dynamic_cast<BinaryUpload*>(request.sink.get());
+    if (!build_id || !content || upload == nullptr) {
+      return http::error_response(build_id ? Error{ErrorCode::kInvalid, "the request has no body", {}, {}}
+                                           : build_id.error());
+    }
+    upload->end();
+    const bool is_part = *content != BinaryPart::kWholeFile;
+    const auto place = upload_place(request);
+    auto plain = place ? inflated(*upload, repository_, options_.max_file_bytes)
+                       : Result<symbolizer::StagedBinary>(propagate(place));
+    const auto added = plain ? repository_.add(*std::move(plain), {.source = text_of(request.caller),
+                                                                   .now_ns = wall_now_ns(),
+                                                                   .build_id = *build_id,
+                                                                   .kind = is_part ? BinaryKind::kDebug
+                                                                                   : BinaryKind::kExecutable,
+                                                                   .must_be_part = is_part,
+                                                                   .content_hash = place->digest})
+                             : Result<symbolizer::AddedBinary>(propagate(plain));
+    // Other machines have the same, and it would fare alike. A file of another build says nothing of theirs.
+    if (added || symbolizer::is_of_same_build(added.error())) {
+      claims_->note_arrived(*build_id, *content);
+    }
+    if (!added) {
+      return http::error_response(added.error());
+    }
+    if (added->has_new_symbols() && options_.added) {
+      options_.added();
+    }
+    return answer_to_upload(*added);
+  }
+
+ private:
+  static Result<BinaryPart> content_of(const http::Request& request) {
+    const std::string_view name = query_field(request, "content");
+    const auto content = name.empty() ? BinaryPart::kWholeFile : elf::parse_binary_part(name);
+    return content
+               ? Result<BinaryPart>(*content)
+               : with_field(fail(ErrorCode::kInvalid, "no such content of a binary: \"{}\"", printable(name)),
+                            "content");
+  }
+
+  // A part is of no use beside all symbols, nor where as much has come before: how good a file is, only a machine that has it knows.
+  bool is_wanted(std::string_view build_id, BinaryPart content) const {
+    const auto record = repository_.find(build_id);
+    const bool is_listed =
+        wanted_.contains(build_id) || (content == BinaryPart::kWholeFile && wanted_.contains_code(build_id));
+    if (!is_listed || content > options_.machine_content ||
+        (record && record->file(BinaryKind::kExecutable) != nullptr)) {
+      return false;
+    }
+    const symbolizer::KeptFile* const debug = record ? record->file(BinaryKind::kDebug) : nullptr;
+    const bool has_all = debug != nullptr && debug->quality == store::SymbolQuality::kFull;
+    return content == BinaryPart::kWholeFile || (!has_all && !claims_->has_arrived(build_id, content));
+  }
+
+  Result<std::string> build_id_of(const http::Request& request) const {
+    auto build_id =
+        symbolizer::parse_build_id(std::string_view(request.path).substr(kMachineBinariesPath.size()));
+    if (!build_id) {
+      return fail(ErrorCode::kInvalid, "the path does not end in a build ID");
+    }
+    const auto content = content_of(request);
+    if (!content) {
+      return propagate(content);
+    }
+    return is_wanted(*build_id, *content)
+               ? Result<std::string>(*std::move(build_id))
+               : fail(ErrorCode::kConflict, "the executable of build ID {} is not wanted ({})",
+                      to_hex(*build_id), name_of(*content));
+  }
+
+  BinaryRepository& repository_;
+  const WantedBuildSet& wanted_;
+  const BinaryDoorOptions options_;
+  const std::shared_ptr<UnfinishedUploads> unfinished_;
+  const std::shared_ptr<BuildClaims> claims_;
+};
+
 }  // namespace
 
+std::vector<http::Route> machine_binary_routes(BinaryRepository& repository, const WantedBuildSet& wanted,
+                                               const BinaryDoorOptions& options) {
+  const auto binaries = std::make_shared<const MachineBinaries>(repository, wanted, options);
+  http::Route ask;
+  ask.method = "POST";
+  ask.path = kWantedPath;
+  ask.max_body_bytes = kMaxAskedBytes;
+  ask.right = http::Right::kMachine;
+  ask.handle = [binaries](const http::Request& request) { return binaries->answer_wanted(request); };
+  http::Route put;
+  put.method = "PUT";
+  put.path = kMachineBinariesPath;
+  put.is_prefix = true;
+  put.max_body_bytes = options.max_file_bytes;
+  put.threads = http::Threads::kBackground;  // as upload_route(): profiles have the threads for long work
+  put.right = http::Right::kMachine;
+  put.begin_body = [binaries](const http::Request& request) { return binaries->begin(request); };
+  put.handle = [binaries](const http::Request& request) { return binaries->take(request); };
+  return {ask, put, offset_route(kMachineBinariesPath, http::Right::kMachine, binaries->unfinished())};
+}
+
 std::vector<http::Route> binary_routes(BinaryRepository& repository, const BinaryDoorOptions& options) {
-  return {upload_route(repository, options), build_id_route(repository)};
+  const auto unfinished = unfinished_uploads(options);
+  return {upload_route(repository, options, unfinished), build_id_route(repository),
+          offset_route(kUploadPath, http::Right::kAddBinary, unfinished)};
 }
 
 }  // namespace plimsoll::server

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -25,8 +27,10 @@ constexpr std::string_view kProtobufType = "application/x-protobuf";
 // What a byte of a request takes while it is read: a JSON document as a tree, at the worst ({"":{"":...); spans and names of a message.
 constexpr uint64_t kCostOfJson = 40;
 constexpr uint64_t kCostOfProtobuf = 6;
-// Of these there are as many as threads that handle requests.
+// Of a request that is being stored; there are as many as threads that handle requests.
 constexpr uint64_t kUncountedBytes = uint64_t{1} << 20;
+// More threads wait for the store, which takes what they have with one fsync.
+constexpr unsigned kReadingThreads = 2;
 
 // Without parameters ("; charset=utf-8").
 std::string_view type_of(const http::Request& request) {
@@ -104,6 +108,28 @@ std::string json_answer(const formats::SpansRead& read) {
   return answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// Threads that may read a body at once; the others wait for them, and for the disk. Use it with std::lock_guard.
+class ReadingSlots {
+ public:
+  explicit ReadingSlots(unsigned slots) : free_(slots) {}
+
+  void lock() {
+    std::unique_lock lock(mutex_);
+    given_back_.wait(lock, [this] { return free_ > 0; });
+    --free_;
+  }
+  void unlock() {
+    const std::lock_guard lock(mutex_);
+    ++free_;
+    given_back_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable given_back_;
+  unsigned free_;  // protected by mutex_
+};
+
 class TraceDoor {
  public:
   TraceDoor(store::SpanSink& sink, const TraceDoorOptions& options)
@@ -136,16 +162,29 @@ class TraceDoor {
     if (const Status permitted = expect_permitted(request); !permitted) {
       return propagate(permitted);
     }
+    traces::SpanLimits limits{.max_spans = options_.max_spans,
+                              .keeps_attributes = !options_.attributes.empty()};
+    limits.attributes.only = options_.attributes;
+    limits.attributes.names_others = true;
+    MemoryShare memory(memory_);  // given back once the spans are gone
+    traces::SpanSet spans(limits);
+    auto read = read_body(request, expected, spans, memory);
+    const Status kept = read ? keep(spans) : propagate(read);
+    return kept ? std::move(read) : propagate(kept);
+  }
+
+  // What it takes stays in `memory`; the decompressed bytes are gone when it returns.
+  Result<formats::SpansRead> read_body(const http::Request& request, formats::TraceFormat expected,
+                                       traces::SpanSet& spans, MemoryShare& memory) {
+    const std::lock_guard reading(slots_);
     const auto plain = decompressed(as_bytes(request.body), options_.max_decoded_bytes);
     if (!plain) {
       return propagate(plain);
     }
     const Bytes body = as_bytes(plain->empty() ? request.body : *plain);
-    MemoryShare memory(memory_);
     if (const Status room = take_room(memory, body.size(), expected); !room) {
       return propagate(room);
     }
-    traces::SpanSet spans({.max_spans = options_.max_spans});
     // The content decides what is read: JSON of another type must not take more than was counted for that.
     const uint64_t max_json_bytes =
         expected == formats::TraceFormat::kOtlp ? kUncountedBytes / kCostOfJson : options_.max_json_bytes;
@@ -163,8 +202,7 @@ class TraceDoor {
       return fail(ErrorCode::kInvalid, "the body is {} where {} is expected", formats::name_of(read->format),
                   formats::name_of(expected));
     }
-    const Status kept = keep(spans);
-    return kept ? std::move(read) : propagate(kept);
+    return read;
   }
 
   Status expect_permitted(const http::Request& request) const {
@@ -206,6 +244,7 @@ class TraceDoor {
   store::SpanSink& sink_;
   const TraceDoorOptions options_;
   MemoryBudget memory_;
+  ReadingSlots slots_{kReadingThreads};
 };
 
 }  // namespace
@@ -218,7 +257,7 @@ std::vector<http::Route> trace_routes(store::SpanSink& sink, const TraceDoorOpti
                        .max_body_bytes = options.max_body_bytes,
                        .handle = handle,
                        // Not among the uploads of profiles, which would wait behind large batches.
-                       .threads = http::Threads::kBackground,
+                       .threads = http::Threads::kStorage,
                        .right = http::Right::kUpload};
   };
   return {

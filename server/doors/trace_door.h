@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -16,13 +17,15 @@ namespace plimsoll::server {
 struct TraceDoorOptions {
   // One trace of so many is kept, whole; its spans have that weight.
   uint32_t sample_one_in = 1;
+  // Keys that are kept, with 1,000 values each in a request; further ones are "[other]".
+  std::vector<std::string> attributes = {};
   // Of a request, before and after decompression.
   size_t max_body_bytes = size_t{16} << 20;
   uint64_t max_decoded_bytes = uint64_t{64} << 20;
   uint64_t max_json_bytes = uint64_t{16} << 20;  // of a document
   uint64_t max_spans = 200'000;
-  // Of all requests that are being read, by an estimate from their decompressed bytes, which are not counted themselves: one for each thread
-  // that handles requests. One that finds no room waits for so long, and gets 503 then, which clients send again.
+  // Of all requests that are being read, by an estimate from their decompressed bytes, which are not counted themselves: two
+  // bodies are read at a time. One that finds no room waits for so long, and gets 503 then, which clients send again.
   uint64_t max_memory_bytes = uint64_t{512} << 20;
   std::chrono::milliseconds max_wait{2000};
   // Asked before each request is read, by any thread: its failure is the answer. None: there is always room.

@@ -14,15 +14,7 @@ namespace {
 constexpr std::chrono::nanoseconds kInterval = std::chrono::seconds(10);
 
 Status count_machines(const store::Fleet& fleet, int64_t now_ns, MeasuredFacts& facts) {
-  auto opened = fleet.machines();
-  if (!opened) {
-    return propagate(opened);
-  }
-  std::optional<store::LiveMachines>& store = *opened;
-  if (!store) {
-    return {};
-  }
-  const auto machines = store->machines();
+  const auto machines = fleet.machines();
   if (!machines) {
     return propagate(machines);
   }
@@ -38,15 +30,7 @@ Status count_machines(const store::Fleet& fleet, int64_t now_ns, MeasuredFacts& 
 }
 
 Status count_stops(const store::Fleet& fleet, MeasuredFacts& facts) {
-  auto opened = fleet.draws();
-  if (!opened) {
-    return propagate(opened);
-  }
-  std::optional<store::DrawStore>& store = *opened;
-  if (!store) {
-    return {};
-  }
-  const auto stops = store->stops();
+  const auto stops = fleet.stops();
   if (!stops) {
     return propagate(stops);
   }
@@ -78,7 +62,8 @@ void limit_versions(std::map<std::string, MeasuredFacts::Machines>& machines_by_
 }
 
 FleetWatch::FleetWatch(std::string data_dir, BackgroundWork& work)
-    : fleet_(std::move(data_dir)),
+    : data_dir_(std::move(data_dir)),
+      fleet_(store::open_fleet(data_dir_)),
       task_(work.start(kHealth, [this](const std::stop_token&) { return run(); })) {}
 
 MeasuredFacts FleetWatch::newest() {
@@ -100,15 +85,15 @@ Result<NextPass> FleetWatch::run() {
 
 Status FleetWatch::measure(MeasuredFacts& facts) {
   if (!meter_) {
-    auto meter = store::StoreHealthMeter::open(fleet_.data_dir());
+    auto meter = store::StoreHealthMeter::open(data_dir_);
     if (!meter) {
       return propagate(meter);
     }
     meter_ = std::move(*meter);
   }
   const auto store = meter_->measure();
-  const Status machines = count_machines(fleet_, facts.measured_ns, facts);
-  const Status stops = count_stops(fleet_, facts);
+  const Status machines = count_machines(*fleet_, facts.measured_ns, facts);
+  const Status stops = count_stops(*fleet_, facts);
   if (store) {
     facts.store = *store;
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -51,7 +52,8 @@ class FleetWatch {
   Result<NextPass> run();
   Status measure(MeasuredFacts& facts);
 
-  const store::Fleet fleet_;
+  const std::string data_dir_;
+  const std::unique_ptr<const store::Fleet> fleet_;
   std::optional<store::StoreHealthMeter> meter_;  // the task's; nothing: to be opened
   std::mutex mutex_;
   MeasuredFacts newest_;  // protected by mutex_

@@ -67,7 +67,12 @@ query::RunningServer running_server(const ServerHealth& health) {
                                .daemon_cpus_limit = health.daemons.cpus_limit,
                                .cpus_of_daemon = health.overhead.cpus_of_daemon,
                                .max_overhead_share = health.overhead.max_share,
+                               .can_record_bursts = health.daemons.can_record_bursts,
+                               .cannot_record_bursts = health.daemons.cannot_record_bursts,
+                               .bursts_not_reported = health.daemons.bursts_not_reported,
+                               .why_no_bursts = health.daemons.why_no_bursts,
                                .received = uploads_of(health.received),
+                               .symbolizers = health.symbolizers,
                                .store = health.measured.store,
                                .store_error = health.measured.store_error};
   for (const ViewTimes& times : health.questions) {
@@ -80,10 +85,11 @@ query::RunningServer running_server(const ServerHealth& health) {
 }
 
 HealthCollector::HealthCollector(const std::string& data_dir, scheduler::FleetService& fleet,
-                                 BackgroundWork& work, Listeners listeners)
+                                 BackgroundWork& work, Listeners listeners, Symbolizers symbolizers)
     : fleet_(fleet),
       work_(work),
       listeners_(std::move(listeners)),
+      symbolizers_(std::move(symbolizers)),
       started_ns_(wall_now_ns()),
       questions_(names_of_answering_views()),
       watch_(data_dir, work) {}
@@ -98,6 +104,7 @@ ServerHealth HealthCollector::collect() {
           .overhead = fleet_.overhead(),
           .work = work_.all(),
           .questions = questions_.all(),
+          .symbolizers = symbolizers_(),
           .measured = watch_.newest(),
           .process = process_health()};
 }

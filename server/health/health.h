@@ -32,6 +32,7 @@ struct ServerHealth {
   scheduler::DrawOverhead overhead;
   std::vector<query::BackgroundWorkHealth> work;
   std::vector<ViewTimes> questions;
+  std::vector<query::SymbolizerWorkerHealth> symbolizers = {};
   MeasuredFacts measured;
   ProcessHealth process;
 };
@@ -44,9 +45,11 @@ class HealthCollector {
  public:
   using Listeners = std::function<std::vector<ListenerHealth>()>;  // those that listen by now; any thread
 
+  using Symbolizers = std::function<std::vector<query::SymbolizerWorkerHealth>()>;  // any thread
+
   // Borrows the service and the work, which must outlive it. Starts to measure the data directory.
   HealthCollector(const std::string& data_dir, scheduler::FleetService& fleet, BackgroundWork& work,
-                  Listeners listeners);
+                  Listeners listeners, Symbolizers symbolizers);
 
   // Takes milliseconds: what takes longer is some seconds old (FleetWatch).
   ServerHealth collect();
@@ -57,6 +60,7 @@ class HealthCollector {
   scheduler::FleetService& fleet_;
   const BackgroundWork& work_;
   const Listeners listeners_;
+  const Symbolizers symbolizers_;
   const int64_t started_ns_;
   QuestionTimes questions_;
   FleetWatch watch_;

@@ -142,6 +142,12 @@ void add_daemons(const scheduler::DaemonTotals& daemons, Metrics& metrics) {
   gauge("plimsoll_daemons_with_problem", "Live daemons that report a problem", daemons.with_problem);
   gauge("plimsoll_daemons_slowed_down", "Live daemons that collect less to stay within their limits",
         daemons.slowed_down);
+  metrics.begin_gauge("plimsoll_daemons_bursts", "Live daemons by whether they can record bursts");
+  metrics.add(daemons.can_record_bursts, {{"can_record", "yes"}});
+  metrics.add(daemons.cannot_record_bursts, {{"can_record", "no"}});
+  metrics.add(daemons.bursts_not_reported, {{"can_record", "not reported"}});
+  gauge("plimsoll_daemon_recordings_queued", "Recordings of bursts in the spools of live daemons",
+        daemons.recordings_queued);
   gauge("plimsoll_daemon_profiles_queued", "Profiles in the spools of live daemons", daemons.profiles_queued);
   gauge("plimsoll_daemon_spooled_bytes", "Size of the profiles in the spools of live daemons",
         daemons.spooled_bytes);
@@ -232,6 +238,28 @@ void add_pools(const std::vector<ListenerHealth>& listeners, Metrics& metrics) {
   each([](const http::WorkCounts& counts) { return counts.cancelled; });
 }
 
+void add_symbolizers(const std::vector<query::SymbolizerWorkerHealth>& workers, Metrics& metrics) {
+  const auto each = [&](const auto& value) {
+    for (const query::SymbolizerWorkerHealth& worker : workers) {
+      metrics.add(value(worker), {{"worker", worker.name}});
+    }
+  };
+  metrics.begin_gauge("plimsoll_symbolizer_worker_leases", "Builds that a symbolizer worker works on");
+  each([](const auto& worker) { return worker.leases; });
+  metrics.begin_counter("plimsoll_symbolizer_worker_tables_total",
+                        "Symbol tables that were taken from a symbolizer worker");
+  each([](const auto& worker) { return worker.tables; });
+  metrics.begin_counter("plimsoll_symbolizer_worker_failures_total",
+                        "Builds of which a symbolizer worker could make no table");
+  each([](const auto& worker) { return worker.failures; });
+  metrics.begin_counter("plimsoll_symbolizer_worker_refused_total",
+                        "Tables of a symbolizer worker that were damaged or not of the build");
+  each([](const auto& worker) { return worker.refused; });
+  metrics.begin_counter("plimsoll_symbolizer_worker_expired_total",
+                        "Leases that a symbolizer worker neither renewed nor ended");
+  each([](const auto& worker) { return worker.expired; });
+}
+
 // The names that Prometheus's client libraries have in common.
 void add_process(const ProcessHealth& process, Metrics& metrics) {
   const auto gauge = [&metrics](const char* name, const char* help, auto value) {
@@ -262,6 +290,7 @@ std::string metrics_text(const ServerHealth& health) {
     metrics.add(times);
   }
   add_work(health.work, health.now_ns, metrics);
+  add_symbolizers(health.symbolizers, metrics);
   add_listeners(health.listeners, metrics);
   add_pools(health.listeners, metrics);
   add_process(health.process, metrics);
