@@ -168,7 +168,13 @@ Result<annotate::Annotation> annotate_here(const AnnotateOptions& options) {
   const annotate::AnnotateProcess process(annotate_worker());
   auto annotation = process.make(*order, {.limits = annotate::kAnnotateLimits, .folder = folder});
   if (annotation) {
-    annotate::read_sources(*roots, *annotation);
+    // A server has them for its own answers.
+    const std::string& data_dir = options.source.data_dir;
+    annotate::read_sources(
+        {.roots = *roots,
+         .archive =
+             data_dir.empty() ? std::string() : symbolizer::sources_path(data_dir, annotation->build_id)},
+        *annotation);
   }
   return annotation;
 }

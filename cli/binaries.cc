@@ -4,15 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <iterator>
 #include <memory>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/checksum.h"
 #include "base/file.h"
+#include "base/hex.h"
 #include "base/printable.h"
 #include "base/time.h"
+#include "cli/pack_sources.h"
 #include "cli/views/terminal.h"
 #include "config/server_config.h"
 #include "formats/binary_files.h"
@@ -35,25 +42,65 @@ class BinaryTarget {
   BinaryTarget& operator=(const BinaryTarget&) = delete;
   virtual ~BinaryTarget() = default;
 
-  // A table with a row, as a server answers.
-  virtual Result<query::Table> add(const std::string& name, Bytes content) = 0;
+  // A table with a row, as a server answers. `build_id`: hexadecimal, of sources; otherwise empty.
+  virtual Result<query::Table> add(const std::string& name, Bytes content, const std::string& build_id) = 0;
 };
 
 class ServerTarget : public BinaryTarget {
  public:
   explicit ServerTarget(const BinariesAddOptions& options) : options_(options) {}
 
-  Result<query::Table> add(const std::string& name, Bytes content) override {
+  Result<query::Table> add(const std::string& name, Bytes content, const std::string& build_id) override {
     query::Parameters parameters = options_.labels;
+    if (!build_id.empty()) {
+      parameters.emplace_back("build_id", build_id);
+    }
     // Those of members of a package may be larger than a request's head.
     const std::string_view end =
         std::string_view(name).substr(name.size() - std::min(name.size(), kMaxNameBytes));
     parameters.emplace_back("name", printable(end));
-    const auto answer = put_to_server(options_.source, "/api/v1/binaries/", parameters, as_text(content));
+    // Sources are compressed, and their digest would be that of what is in them.
+    const bool may_go_on = build_id.empty() && content.size() >= kMinResumedBytes;
+    const auto answer = may_go_on ? put_resumable(std::move(parameters), content)
+                                  : put_to_server(options_.source, kPath, parameters, as_text(content));
     return answer ? query::from_json(*answer) : Result<query::Table>(propagate(answer));
   }
 
  private:
+  // Goes on where an earlier upload ended, of this command too, as long as each brings the server more of it.
+  Result<std::string> put_resumable(query::Parameters parameters, Bytes content) const {
+    parameters.emplace_back("digest", to_hex(content_hash(content)));
+    auto offset = offset_at_server(parameters, content.size());
+    while (offset) {
+      query::Parameters placed = parameters;
+      placed.emplace_back("offset", std::to_string(*offset));
+      auto answer = put_to_server(options_.source, kPath, placed, as_text(content.subspan(*offset)));
+      if (answer || answer.error().code != ErrorCode::kUnavailable) {
+        return answer;
+      }
+      const auto next = offset_at_server(parameters, content.size());
+      if (!next || *next <= *offset) {
+        return answer;
+      }
+      offset = next;
+    }
+    return propagate(offset);
+  }
+
+  Result<uint64_t> offset_at_server(const query::Parameters& parameters, uint64_t max_offset) const {
+    const auto answer = ask_server(options_.source, kPath, parameters);
+    if (!answer) {
+      return propagate(answer);
+    }
+    uint64_t offset = 0;
+    std::from_chars(answer->data(), answer->data() + answer->size(), offset);
+    return offset < max_offset ? offset : 0;
+  }
+
+  static constexpr std::string_view kPath = "/api/v1/binaries/";
+  // What is sent within seconds is sent again as soon.
+  static constexpr uint64_t kMinResumedBytes = uint64_t{1} << 20;
+
   const BinariesAddOptions& options_;
 };
 
@@ -76,9 +123,10 @@ class DirectoryTarget : public BinaryTarget {
         new DirectoryTarget(options, *std::move(directory), *std::move(repository)));
   }
 
-  Result<query::Table> add(const std::string& name, Bytes content) override {
+  Result<query::Table> add(const std::string& name, Bytes content, const std::string& build_id) override {
     symbolizer::BinaryOrigin origin{.source = printable("plimsoll binaries add: " + name),
-                                    .now_ns = wall_now_ns()};
+                                    .now_ns = wall_now_ns(),
+                                    .build_id = from_hex(build_id).value_or("")};
     for (const auto& [key, text] : options_.labels) {
       if (const Status added = symbolizer::add_label(origin.labels, key, text); !added) {
         return propagate(added);
@@ -113,20 +161,18 @@ class AddedFiles {
     ++files_;
     const auto map =
         file ? MappedFile::map(*file->fd, name, file->size_bytes) : Result<MappedFile>(propagate(file));
-    const auto added = map ? target_.add(name, map->bytes()) : Result<query::Table>(propagate(map));
-    if (added && added->columns.size() + 1 == table_.columns.size() && added->rows.size() == 1) {
-      std::vector<query::Value> row{printable(name)};
-      std::ranges::copy(added->rows.front(), std::back_inserter(row));
-      table_.rows.push_back(std::move(row));
-      return;
-    }
-    Error error = added ? Error{.code = ErrorCode::kUnsupported,
-                                .message = "the server's answer is of another version",
-                                .field = {},
-                                .hint = {}}
-                        : added.error();
-    failed_.push_back(std::move(error));
-    fmt::print(stderr, "not added: {}: {}\n", printable(name), printable(failed_.back().text()));
+    note(name, map ? target_.add(name, map->bytes(), "") : Result<query::Table>(propagate(map)));
+  }
+
+  // Of the build that the files before were of.
+  void take_sources(const std::string& place) {
+    ++files_;
+    const auto build_id = one_build();
+    const auto packed = build_id ? pack_sources(place) : Result<PackedSources>(propagate(build_id));
+    const auto map = packed ? MappedFile::map(packed->fd, packed->name, packed->size_bytes)
+                            : Result<MappedFile>(propagate(packed));
+    note(place,
+         map ? target_.add(packed->name, map->bytes(), *build_id) : Result<query::Table>(propagate(map)));
   }
 
   const query::Table& table() const { return table_; }
@@ -145,6 +191,35 @@ class AddedFiles {
   }
 
  private:
+  void note(const std::string& name, const Result<query::Table>& added) {
+    if (added && added->columns.size() + 1 == table_.columns.size() && added->rows.size() == 1) {
+      std::vector<query::Value> row{printable(name)};
+      std::ranges::copy(added->rows.front(), std::back_inserter(row));
+      table_.rows.push_back(std::move(row));
+      return;
+    }
+    Error error = added ? Error{.code = ErrorCode::kUnsupported,
+                                .message = "the server's answer is of another version",
+                                .field = {},
+                                .hint = {}}
+                        : added.error();
+    failed_.push_back(std::move(error));
+    fmt::print(stderr, "not added: {}: {}\n", printable(name), printable(failed_.back().text()));
+  }
+
+  Result<std::string> one_build() const {
+    std::set<std::string> build_ids;
+    for (const std::vector<query::Value>& row : table_.rows) {
+      const auto* const build_id = std::get_if<std::string>(&row.at(1));
+      build_ids.insert(build_id == nullptr ? std::string() : *build_id);
+    }
+    return build_ids.size() == 1
+               ? Result<std::string>(*build_ids.begin())
+               : with_hint(fail(ErrorCode::kInvalid, "sources are of one build, and files of {} were added",
+                                build_ids.size()),
+                           "give --sources with the files of one build");
+  }
+
   BinaryTarget& target_;
   query::Table table_;
   size_t files_ = 0;
@@ -176,6 +251,9 @@ Status run_binaries_add(const BinariesAddOptions& options) {
                            [&added](const std::string& name, const Result<formats::BinaryFile>& file) {
                              added.take(name, file);
                            });
+  }
+  if (!options.sources.empty()) {
+    added.take_sources(options.sources);
   }
   if (!added.table().rows.empty()) {
     fmt::print("{}", query::to_form(added.table(), options.form, style_of_output()));

@@ -16,6 +16,8 @@ struct BinariesAddOptions {
   std::vector<std::string> paths;  // ELF files, .deb packages, folders of them
   AnswerSource source;             // a server, or a data directory that no server uses
   query::Parameters labels = {};   // revision, builder, compiler, source_url
+  // Of the one build that `paths` are of, as pack_sources() takes them; empty: none.
+  std::string sources = {};
   query::TableForm form = query::TableForm::kText;
 };
 

@@ -37,7 +37,8 @@ Examples:
 
 void add_binaries_show(CLI::App& binaries, BinariesOptions& options) {
   auto* show = binaries.add_subcommand("show", "Show the files of one build, and where they came from");
-  show->add_option("build_id", options.shown_build_id, "Build ID in hexadecimal digits, or its first digits")
+  show->add_option("build_id", options.shown_build_id,
+                   "Build ID in hexadecimal digits, its first digits, or an htlhash")
       ->type_name("BUILD_ID")
       ->required();
   add_source(*show, options.show.source);
@@ -67,14 +68,19 @@ void add_binaries_add(CLI::App& binaries, BinariesAddOptions& options) {
            kLabels[i].second)
         ->type_name("TEXT");
   }
+  add->add_option("--sources", options.sources,
+                  "Source files of the build: a folder, /build/dir = FOLDER, or a tar archive")
+      ->type_name("PLACE");
   add_forms(*add, options.form);
   add->footer(
       R"(Files are kept by the build ID inside of them. One with fewer symbols never replaces one with more; other bytes with as
 many symbols under the same build ID are refused. Names of profiles that are stored already appear within seconds. With
 --data no server may be using the directory: names appear when one starts, or with "plimsoll import --data DIR".
+Sources are for plimsoll annotate, and for debuggers that fetch them; they replace those that were there.
 
 Examples:
   plimsoll binaries add search.debug --server ADDR --revision 4f2c
+  plimsoll binaries add search.debug --sources ./src --server ADDR
   plimsoll binaries add search search.debug --data DIR
 )");
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -42,26 +43,22 @@ std::string clock_remarks(const MachineClock& clock) {
   return text;
 }
 
-std::string clocks_text(const BurstMachines& machines) {
-  std::string text = fmt::format("{:<26}{:<20}{:>22}{:>12}{:>8}{:>24}{:>12}  {}\n", "burst", "machine",
-                                 "offset ns", "error ms", "calls", "permitted ms", "shift ms", "result");
-  for (const BurstOfMachines& burst : machines.bursts) {
-    for (size_t i = 0; i < burst.clocks.machines.size(); ++i) {
-      const MachineClock& clock = burst.clocks.machines[i];
-      const traces::SceneMachine& machine = burst.machines[i];
-      const std::string permitted =
-          clock.proof == ClockProof::kRepaired
-              ? fmt::format("{} to {}", bound_text(clock.min_shift_ns), bound_text(clock.max_shift_ns))
-              : "-";
-      text +=
-          fmt::format("{:<26}{:<20}{:>22}{:>12}{:>8}{:>24}{:>12.3f}  {}{}\n",
-                      format_time(burst.planned_begin_ms * kNsPerMs), printable(machine.recording->machine),
-                      machine.burst->wall_offset_on_ns, error_text(machine.recording->clock), clock.pairs,
-                      permitted, as_ms(clock.shift_ns), name_of(clock.proof), clock_remarks(clock));
-    }
-    for (const std::string& contradiction : burst.clocks.contradictions) {
-      text += fmt::format("note: no shift is right, times stay as recorded: {}\n", contradiction);
-    }
+std::string burst_text(const BurstOfMachines& burst) {
+  std::string text;
+  for (size_t i = 0; i < burst.clocks.machines.size(); ++i) {
+    const MachineClock& clock = burst.clocks.machines[i];
+    const traces::SceneMachine& machine = burst.machines[i];
+    const std::string permitted =
+        clock.proof == ClockProof::kRepaired
+            ? fmt::format("{} to {}", bound_text(clock.min_shift_ns), bound_text(clock.max_shift_ns))
+            : "-";
+    text += fmt::format("{:<26}{:<20}{:>22}{:>12}{:>8}{:>24}{:>12.3f}  {}{}\n",
+                        format_time(burst.planned_begin_ms * kNsPerMs), printable(machine.recording->machine),
+                        machine.burst->wall_offset_on_ns, error_text(machine.recording->clock), clock.pairs,
+                        permitted, as_ms(clock.shift_ns), name_of(clock.proof), clock_remarks(clock));
+  }
+  for (const std::string& contradiction : burst.clocks.contradictions) {
+    text += fmt::format("note: no shift is right, times stay as recorded: {}\n", contradiction);
   }
   return text;
 }
@@ -83,36 +80,51 @@ std::string machine_json(const traces::SceneMachine& machine, const MachineClock
                     clock.is_beyond_error);
 }
 
-std::string clocks_json(const BurstMachines& machines) {
-  std::string text = "{\"bursts\": [";
-  bool is_first_burst = true;
-  for (const BurstOfMachines& burst : machines.bursts) {
-    text += std::exchange(is_first_burst, false) ? "" : ", ";
-    text +=
-        fmt::format("{{\"begin\": \"{}\", \"machines\": [", format_time(burst.planned_begin_ms * kNsPerMs));
-    for (size_t i = 0; i < burst.clocks.machines.size(); ++i) {
-      const MachineClock& clock = burst.clocks.machines[i];
-      text += i == 0 ? "" : ", ";
-      text += machine_json(burst.machines[i], clock, burst.machines[clock.reference].recording->machine);
-    }
-    text += "], \"contradictions\": [";
-    for (size_t i = 0; i < burst.clocks.contradictions.size(); ++i) {
-      text += i == 0 ? "" : ", ";
-      append_json_string(burst.clocks.contradictions[i], text);
-    }
-    text += "]}";
+std::string burst_clocks_json(const BurstOfMachines& burst) {
+  std::string text =
+      fmt::format("{{\"begin\": \"{}\", \"machines\": [", format_time(burst.planned_begin_ms * kNsPerMs));
+  for (size_t i = 0; i < burst.clocks.machines.size(); ++i) {
+    const MachineClock& clock = burst.clocks.machines[i];
+    text += i == 0 ? "" : ", ";
+    text += machine_json(burst.machines[i], clock, burst.machines[clock.reference].recording->machine);
   }
-  return text + "]}\n";
+  text += "], \"contradictions\": [";
+  for (size_t i = 0; i < burst.clocks.contradictions.size(); ++i) {
+    text += i == 0 ? "" : ", ";
+    append_json_string(burst.clocks.contradictions[i], text);
+  }
+  return text + "]}";
 }
 
 }  // namespace
 
 Status run_bursts_clocks(const BurstsClocksOptions& options) {
-  const auto machines = read_burst_machines(options.files, options.spans);
+  auto machines = BurstMachines::open(options.input, options.spans);
   if (!machines) {
     return propagate(machines);
   }
-  return write_output("-", options.is_json ? clocks_json(*machines) : clocks_text(*machines));
+  std::string text =
+      options.is_json ? "{\"bursts\": ["
+                      : fmt::format("{:<26}{:<20}{:>22}{:>12}{:>8}{:>24}{:>12}  {}\n", "burst", "machine",
+                                    "offset ns", "error ms", "calls", "permitted ms", "shift ms", "result");
+  bool is_first = true;
+  uint64_t uncompared = 0;
+  const Status read = machines->for_each_burst([&](const BurstOfMachines& burst) -> Result<bool> {
+    uncompared += burst.has_compared_clocks() ? 0 : 1;
+    text += !options.is_json || std::exchange(is_first, false) ? "" : ", ";
+    text += options.is_json ? burst_clocks_json(burst) : burst_text(burst);
+    return true;
+  });
+  // Standard output may be a document.
+  for (const std::string& note : machines->notes()) {
+    fmt::print(stderr, "note: {}\n", note);
+  }
+  if (uncompared > 0) {
+    fmt::print(stderr,
+               "note: of {} bursts clocks are not compared: they have over {} recordings; give --machine\n",
+               uncompared, traces::kMaxClockMachines);
+  }
+  return read ? write_output("-", text + (options.is_json ? "]}\n" : "")) : read;
 }
 
 }  // namespace plimsoll::cli

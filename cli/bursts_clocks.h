@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/bursts_recordings.h"
 
 namespace plimsoll::cli {
 
 struct BurstsClocksOptions {
-  std::vector<std::string> files;
+  BurstsInput input;
   std::vector<std::string> spans;
   bool is_json = false;
 };

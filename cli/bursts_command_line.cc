@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/views/flags.h"
+#include "query/registry/view.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -41,21 +42,59 @@ Examples:
 )");
 }
 
-void add_recordings(CLI::App& command, std::vector<std::string>& files) {
-  command.add_option("files", files, "Recordings of \"plimsolld bursts record\", one per machine")
-      ->type_name("FILE")
-      ->required();
+// Of the view `bursts`, without the limit of a list.
+std::vector<query::ParameterSpec> selecting_parameters() {
+  std::vector<query::ParameterSpec> specs = query::find_view("bursts")->parameters;
+  std::erase_if(specs, [](const query::ParameterSpec& spec) { return spec.name == "limit"; });
+  return specs;
+}
+
+void add_recordings(CLI::App& command, BurstsInput& input) {
+  command
+      .add_option("files", input.files,
+                  "Recordings of \"plimsolld bursts record\", one per machine; without them those that "
+                  "--server or --data keeps")
+      ->type_name("FILE");
+  add_source(command, input.stored.source, [&input] { return input.files.empty(); });
+  add_parameters(command, selecting_parameters(), input.stored.parameters);
 }
 
 void add_spans(CLI::App& command, std::vector<std::string>& spans, const char* what) {
   command.add_option("--traces", spans, what)->allow_extra_args(false)->type_name("PATH");
 }
 
-void add_show(CLI::App& bursts, BurstsShowOptions& options) {
-  auto* command = bursts.add_subcommand("show", "Summarize a recording of bursts");
-  command->add_option("file", options.file, "Recording of \"plimsolld bursts record\"")
+void add_list(CLI::App& bursts, TableOptions& options) {
+  auto* command = bursts.add_subcommand("list", "List recordings of bursts that a server keeps");
+  add_source(*command, options.source);
+  add_parameters(*command, query::find_view("bursts")->parameters, options.parameters);
+  add_forms(*command, options.form);
+  command->footer(
+      R"(A row per recording, which has one or several bursts of a machine; the newest first.
+
+Examples:
+  plimsoll bursts list --server ADDR --since 1h
+  plimsoll bursts list --data DIR --machine web-17 --json
+)");
+}
+
+void add_upload(CLI::App& bursts, BurstsUploadOptions& options) {
+  auto* command = bursts.add_subcommand("upload", "Add recordings of bursts to a server's store");
+  command->add_option("files", options.files, "Recordings of \"plimsolld bursts record\"")
       ->type_name("FILE")
       ->required();
+  add_source(*command, options.target);
+  command->footer(
+      R"(A server with authentication requires a token of role upload. A recording that is there already changes nothing.
+
+Examples:
+  plimsoll bursts upload machine.bursts --server ADDR
+  plimsoll bursts upload machine.bursts --data DIR
+)");
+}
+
+void add_show(CLI::App& bursts, BurstsShowOptions& options) {
+  auto* command = bursts.add_subcommand("show", "Summarize recordings of bursts");
+  add_recordings(*command, options.input);
   command->add_flag("--json", options.is_json, "Print one JSON document");
   command->footer(
       R"(late      after the planned begin all CPUs recorded, by the machine's clock
@@ -65,13 +104,14 @@ marks     whole marks of applications; torn: one of their two calls is missing
 Examples:
   plimsoll bursts show machine.bursts
   plimsoll bursts show machine.bursts --json
+  plimsoll bursts show --server ADDR --since 1h --machine web-17
 )");
 }
 
 void add_requests(CLI::App& bursts, BurstsRequestsOptions& options) {
   auto* command =
       bursts.add_subcommand("requests", "Show what the threads of each request did, by marks and wake-ups");
-  add_recordings(*command, options.files);
+  add_recordings(*command, options.input);
   add_spans(*command, options.spans,
             "Request traces, of whose calls clocks of several machines are repaired");
   command->add_flag("--whole", options.whole_only, "Only requests that began and ended within a burst");
@@ -90,13 +130,15 @@ Examples:
   plimsoll bursts requests machine.bursts --limit 10 --json
   # of several machines, on one clock
   plimsoll bursts requests machine.bursts other.bursts --traces traces.csv
+  # of all machines that a server has recordings of
+  plimsoll bursts requests --server ADDR --since 1h --whole
 )");
 }
 
 void add_export(CLI::App& bursts, BurstsExportOptions& options) {
   auto* command =
       bursts.add_subcommand("export", "Write recordings for trace viewers: Perfetto, Chrome JSON");
-  add_recordings(*command, options.files);
+  add_recordings(*command, options.input);
   add_spans(*command, options.spans,
             "Request traces, of whose calls clocks of several machines are repaired");
   command->add_option("--chrome", options.chrome, "Chrome JSON file to write, - for standard output")
@@ -118,7 +160,7 @@ void add_search(CLI::App& bursts, BurstsSearchOptions& options) {
   command->add_option("query", options.query, "What to find (docs/burst-search.md)")
       ->type_name("QUERY")
       ->required();
-  add_recordings(*command, options.files);
+  add_recordings(*command, options.input);
   add_spans(*command, options.spans,
             "Request traces with the spans of rpc and span, and for clocks of several machines");
   command->add_option("--limit", options.limit, "Answers to show, the earliest first (default 50)")
@@ -140,13 +182,15 @@ Examples:
   plimsoll bursts search 'request{duration > 50ms} with >= 3 own rpc each within 5ms' machine.bursts --traces traces.csv
   # locks that a request held while it waited itself
   plimsoll bursts search 'lock_hold overlapping own blocked{thread = outer.thread}' machine.bursts
+  # over all bursts of a day
+  plimsoll bursts search 'request{duration > 50ms}' --server ADDR --since 24h
 )");
 }
 
 void add_clocks(CLI::App& bursts, BurstsClocksOptions& options) {
   auto* command =
       bursts.add_subcommand("clocks", "Show how far clocks of several machines agree, by calls between them");
-  add_recordings(*command, options.files);
+  add_recordings(*command, options.input);
   add_spans(*command, options.spans,
             "Request traces with client and server spans of calls between the machines");
   command->add_flag("--json", options.is_json, "Print one JSON document");
@@ -166,9 +210,11 @@ Examples:
 void add_bursts_commands(CLI::App& app, BurstsOptions& options) {
   auto* bursts = app.add_subcommand("bursts",
                                     "Windows of time in which every layer of every machine records "
-                                    "everything: plan, show, requests, export, search, clocks");
+                                    "everything: plan, list, upload, show, requests, export, search, clocks");
   bursts->require_subcommand(1);
   add_plan(*bursts, options.plan);
+  add_list(*bursts, options.list);
+  add_upload(*bursts, options.upload);
   add_show(*bursts, options.show);
   add_requests(*bursts, options.requests);
   add_export(*bursts, options.exporting);
@@ -181,6 +227,12 @@ void add_bursts_commands(CLI::App& app, BurstsOptions& options) {
 
 Status run_bursts_command(const CLI::App& app, const BurstsOptions& options) {
   const CLI::App& bursts = *app.get_subcommand("bursts");
+  if (bursts.got_subcommand("list")) {
+    return run_bursts_list(options.list);
+  }
+  if (bursts.got_subcommand("upload")) {
+    return run_bursts_upload(options.upload);
+  }
   if (bursts.got_subcommand("show")) {
     return run_bursts_show(options.show);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/bursts_clocks.h"
+#include "cli/bursts_list.h"
 #include "cli/bursts_plan.h"
 #include "cli/bursts_requests.h"
 #include "cli/bursts_search.h"
@@ -15,6 +16,8 @@ namespace plimsoll::cli {
 
 struct BurstsOptions {
   BurstsPlanOptions plan;
+  TableOptions list;
+  BurstsUploadOptions upload;
   BurstsShowOptions show;
   BurstsRequestsOptions requests;
   BurstsExportOptions exporting;

@@ -2,87 +2,156 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
-#include <set>
-#include <string_view>
 #include <utility>
 
 #include "base/printable.h"
+#include "base/sort_stably.h"
 #include "base/time.h"
-#include "cli/bursts_files.h"
+#include "traces/bursts/burst_config.h"
+#include "traces/bursts/clocks/clock_pairs.h"
 
 namespace plimsoll::cli {
 namespace {
 
 // IDs of values have 16 bits.
 constexpr uint32_t kMaxValuesOfAttribute = 60'000;
+// Each takes 40 bytes.
+constexpr uint64_t kMaxHeldEvents = 50'000'000;
 
-Status read_recordings(const std::vector<std::string>& files, BurstMachines& made) {
-  if (files.size() > traces::kMaxClockMachines) {
-    return fail(ErrorCode::kInvalid, "{} recordings are given; at most {} can be joined", files.size(),
-                traces::kMaxClockMachines);
+// One pass over recordings, in the order of time.
+class BurstSweep {
+ public:
+  BurstSweep(BurstRecordings& recordings, const traces::SearchSpans* spans)
+      : recordings_(recordings), spans_(spans) {
+    for (size_t i = 0; i < recordings.listed().size(); ++i) {
+      unread_.push_back(i);
+    }
+    sort_stably(unread_, [&](size_t number) { return recordings.listed()[number].begin_ns; });
   }
-  std::set<std::string> machines;
-  for (const std::string& file : files) {
-    auto recording = read_burst_file(file);
-    if (!recording) {
-      return propagate(recording);
-    }
-    const auto config = traces::BurstConfig::of_bits(recording->config_bits);
-    if (!config) {
-      return propagate(config);
-    }
-    if (made.config && *made.config != *config) {
-      return fail(ErrorCode::kInvalid, "{} has the burst-config {}, recordings before it have {}", file,
-                  config->text(), made.config->text());
-    }
-    if (!machines.insert(recording->machine).second) {
-      return with_hint(fail(ErrorCode::kInvalid, "{} is another recording of machine {}", file,
-                            printable(recording->machine)),
-                       "give one recording per machine");
-    }
-    made.config = *config;
-    made.recordings.push_back(std::move(*recording));
-  }
-  return {};
-}
 
-void join_bursts(const traces::BurstConfig& config, BurstMachines& made) {
-  std::map<int64_t, std::vector<traces::SceneMachine>> bursts;
-  for (const traces::BurstRecording& recording : made.recordings) {
-    for (const traces::Burst& burst : recording.bursts) {
-      bursts[burst.planned.begin_ms].push_back({.recording = &recording, .burst = &burst, .shift_ns = 0});
+  Status run(const VisitBurst& visit) {
+    bool goes_on = true;
+    while (goes_on && (next_ < unread_.size() || !pending_.empty())) {
+      if (const Status read = read_up_to_first(); !read) {
+        return read;
+      }
+      if (pending_.empty()) {
+        continue;
+      }
+      auto first = pending_.extract(pending_.begin());
+      const auto visited = visit(joined(first.key(), std::move(first.mapped())));
+      if (!visited) {
+        return propagate(visited);
+      }
+      goes_on = *visited;
     }
+    return {};
   }
-  for (auto& [begin_ms, machines] : bursts) {
-    BurstOfMachines joined{.planned_begin_ms = begin_ms, .machines = std::move(machines), .clocks = {}};
+
+ private:
+  struct Part {
+    size_t number = 0;  // of its recording in the list
+    const traces::Burst* burst = nullptr;
+    BurstRecordingPointer recording;
+  };
+  struct PlannedBurst {
+    int64_t begin_ms = 0;
+    uint64_t config_bits = 0;
+    auto operator<=>(const PlannedBurst&) const = default;
+  };
+
+  // All that may have a part of the first burst that is known, or of an earlier one.
+  Status read_up_to_first() {
+    while (next_ < unread_.size()) {
+      const size_t number = unread_[next_];
+      const int64_t begin_ns = recordings_.listed()[number].begin_ns;
+      if (!pending_.empty() && begin_ns > pending_.begin()->first.begin_ms * kNsPerMs) {
+        break;
+      }
+      ++next_;
+      if (const Status read = read_one(number); !read) {
+        return read;
+      }
+    }
+    return {};
+  }
+
+  Status read_one(size_t number) {
+    const ListedRecording& listed = recordings_.listed()[number];
+    std::erase_if(held_, [](const auto& held) { return held.first.expired(); });
+    uint64_t events = listed.events;
+    for (const auto& [recording, count] : held_) {
+      events += count;
+    }
+    if (!held_.empty() && events > kMaxHeldEvents) {
+      return with_hint(fail(ErrorCode::kTooLarge, "recordings of the time of {} have over {} events together",
+                            format_time(listed.begin_ns), kMaxHeldEvents),
+                       "give --machine, or less time by --since and --until");
+    }
+    const auto read = recordings_.read(number);
+    if (!read || *read == nullptr) {
+      return read ? Status() : propagate(read);
+    }
+    const BurstRecordingPointer& recording = *read;
+    held_.emplace_back(recording, listed.events);
+    for (const traces::Burst& burst : recording->bursts) {
+      const bool is_wanted = burst.planned.begin_ms * kNsPerMs < recordings_.to_ns() &&
+                             burst.planned.end_ms * kNsPerMs > recordings_.from_ns();
+      if (is_wanted) {
+        pending_[{burst.planned.begin_ms, recording->config_bits}].push_back({number, &burst, recording});
+      }
+    }
+    return {};
+  }
+
+  BurstOfMachines joined(const PlannedBurst& planned, std::vector<Part> parts) const {
+    sort_stably(parts, [](const Part& part) { return part.number; });
+    BurstOfMachines burst{
+        .planned_begin_ms = planned.begin_ms, .machines = {}, .clocks = {}, .recordings = {}};
+    for (Part& part : parts) {
+      burst.machines.push_back({.recording = part.recording.get(), .burst = part.burst, .shift_ns = 0});
+      burst.recordings.push_back(std::move(part.recording));
+    }
+    const auto config = traces::BurstConfig::of_bits(planned.config_bits);
     // A machine may have recorded a burst twice, where its clock was set back.
-    if (joined.machines.size() <= traces::kMaxClockMachines) {
-      std::vector<traces::ClockPair> pairs;
-      if (joined.machines.size() > 1) {
-        pairs = traces::pairs_of_marks(joined.machines);
-        if (made.spans) {
-          const auto of_spans = traces::pairs_of_spans(joined.machines, *made.spans);
-          pairs.insert(pairs.end(), of_spans.begin(), of_spans.end());
-        }
-      }
-      joined.clocks = traces::repair_clocks(joined.machines, pairs, config);
-      for (size_t i = 0; i < joined.machines.size(); ++i) {
-        joined.machines[i].shift_ns = joined.clocks.machines[i].shift_ns;
+    if (!config || burst.machines.size() > traces::kMaxClockMachines) {
+      return burst;
+    }
+    std::vector<traces::ClockPair> pairs;
+    if (burst.machines.size() > 1) {
+      pairs = traces::pairs_of_marks(burst.machines);
+      if (spans_ != nullptr) {
+        const auto of_spans = traces::pairs_of_spans(burst.machines, *spans_);
+        pairs.insert(pairs.end(), of_spans.begin(), of_spans.end());
       }
     }
-    made.bursts.push_back(std::move(joined));
+    burst.clocks = traces::repair_clocks(burst.machines, pairs, *config);
+    for (size_t i = 0; i < burst.machines.size(); ++i) {
+      burst.machines[i].shift_ns = burst.clocks.machines[i].shift_ns;
+    }
+    return burst;
   }
-}
+
+  BurstRecordings& recordings_;
+  const traces::SearchSpans* const spans_;
+  std::vector<size_t> unread_;  // by begin
+  size_t next_ = 0;             // of unread_
+  std::map<PlannedBurst, std::vector<Part>> pending_;
+  std::vector<std::pair<std::weak_ptr<const traces::BurstRecording>, uint64_t>> held_;  // with their events
+};
 
 }  // namespace
 
-Result<BurstMachines> read_burst_machines(const std::vector<std::string>& files,
+Result<BurstMachines> BurstMachines::open(const BurstsInput& input,
                                           const std::vector<std::string>& span_files) {
-  BurstMachines made;
-  if (auto read = read_recordings(files, made); !read) {
-    return propagate(read);
+  auto recordings = open_burst_recordings(input);
+  if (!recordings) {
+    return propagate(recordings);
   }
+  BurstMachines made;
+  made.recordings_ = std::move(*recordings);
   if (!span_files.empty()) {
     traces::SpanLimits limits;
     limits.keeps_attributes = true;
@@ -91,46 +160,62 @@ Result<BurstMachines> read_burst_machines(const std::vector<std::string>& files,
     if (!spans) {
       return propagate(spans);
     }
-    made.trace_files = std::move(*spans);
-    made.spans = std::make_unique<traces::SearchSpans>(*made.trace_files.spans);
-  }
-  if (made.config) {
-    join_bursts(*made.config, made);
+    made.trace_files_ = std::move(*spans);
+    made.spans_ = std::make_unique<traces::SearchSpans>(*made.trace_files_.spans);
   }
   return made;
 }
 
-std::vector<std::string> clock_notes(const BurstMachines& machines) {
+Status BurstMachines::for_each_burst(const VisitBurst& visit) {
+  return BurstSweep(*recordings_, spans_.get()).run(visit);
+}
+
+bool BurstMachines::has_several_machines() const {
+  const std::vector<ListedRecording>& listed = recordings_->listed();
+  return std::ranges::any_of(
+      listed, [&](const ListedRecording& one) { return one.machine != listed.front().machine; });
+}
+
+std::vector<std::string> BurstMachines::notes() const {
+  std::vector<std::string> notes = trace_files_.notes;
+  notes.insert(notes.end(), recordings_->notes().begin(), recordings_->notes().end());
+  return notes;
+}
+
+void ClockNotes::add(const BurstOfMachines& burst) {
   constexpr size_t kMaxClockNotes = 20;
-  std::vector<std::string> notes = machines.trace_files.notes;
-  const size_t before = notes.size();
-  for (const BurstOfMachines& burst : machines.bursts) {
-    const std::string begin = format_time(burst.planned_begin_ms * kNsPerMs);
-    for (const std::string& contradiction : burst.clocks.contradictions) {
-      notes.push_back(fmt::format("burst at {}: no shift of clocks is right, times are as recorded: {}",
-                                  begin, contradiction));
-    }
-    for (size_t i = 0; i < burst.clocks.machines.size() && machines.recordings.size() > 1; ++i) {
-      const traces::MachineClock& clock = burst.clocks.machines[i];
-      const std::string name = printable(burst.machines[i].recording->machine);
-      if (clock.proof == traces::ClockProof::kNone && burst.machines.size() > 1) {
-        notes.push_back(fmt::format(
-            "burst at {}: no call proves the order of events of {} and other machines{}", begin, name,
-            clock.may_be_off ? ", and its clock may be off by over a tenth of a burst" : ""));
-      } else if (clock.shift_ns != 0) {
-        notes.push_back(fmt::format("burst at {}: the clock of {} is shifted by {:.3f} ms, as {} prove{}",
-                                    begin, name, static_cast<double>(clock.shift_ns) / 1e6,
-                                    clock.assumed > 0 ? "marks of requests with calls that wait" : "calls",
-                                    clock.is_off ? ": it is off by over a tenth of a burst" : ""));
-      }
-    }
-    if (notes.size() - before > kMaxClockNotes) {
-      notes.resize(before + kMaxClockNotes);
-      notes.emplace_back("there are more such notes: see plimsoll bursts clocks");
-      break;
+  if (is_cut_) {
+    return;
+  }
+  const std::string begin = format_time(burst.planned_begin_ms * kNsPerMs);
+  if (!burst.has_compared_clocks()) {
+    notes_.push_back(
+        fmt::format("burst at {}: {} recordings are too many to compare clocks: times are as recorded", begin,
+                    burst.machines.size()));
+  }
+  for (const std::string& contradiction : burst.clocks.contradictions) {
+    notes_.push_back(fmt::format("burst at {}: no shift of clocks is right, times are as recorded: {}", begin,
+                                 contradiction));
+  }
+  for (size_t i = 0; i < burst.clocks.machines.size() && has_several_; ++i) {
+    const traces::MachineClock& clock = burst.clocks.machines[i];
+    const std::string name = printable(burst.machines[i].recording->machine);
+    if (clock.proof == traces::ClockProof::kNone && burst.machines.size() > 1) {
+      notes_.push_back(
+          fmt::format("burst at {}: no call proves the order of events of {} and other machines{}", begin,
+                      name, clock.may_be_off ? ", and its clock may be off by over a tenth of a burst" : ""));
+    } else if (clock.shift_ns != 0) {
+      notes_.push_back(fmt::format("burst at {}: the clock of {} is shifted by {:.3f} ms, as {} prove{}",
+                                   begin, name, static_cast<double>(clock.shift_ns) / 1e6,
+                                   clock.assumed > 0 ? "marks of requests with calls that wait" : "calls",
+                                   clock.is_off ? ": it is off by over a tenth of a burst" : ""));
     }
   }
-  return notes;
+  if (notes_.size() > kMaxClockNotes) {
+    notes_.resize(kMaxClockNotes);
+    notes_.emplace_back("there are more such notes: see plimsoll bursts clocks");
+    is_cut_ = true;
+  }
 }
 
 }  // namespace plimsoll::cli

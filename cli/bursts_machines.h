@@ -2,16 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/bursts_recordings.h"
 #include "cli/trace_files.h"
-#include "traces/bursts/burst_config.h"
 #include "traces/bursts/clocks/clock_repair.h"
-#include "traces/bursts/recording/burst_recording.h"
 #include "traces/bursts/search/scene.h"
 
 namespace plimsoll::cli {
@@ -19,23 +18,47 @@ namespace plimsoll::cli {
 // What all machines recorded of one burst.
 struct BurstOfMachines {
   int64_t planned_begin_ms = 0;
-  std::vector<traces::SceneMachine> machines;  // in the order of the files, with their shifts
-  traces::RepairedClocks clocks;
+  std::vector<traces::SceneMachine>
+      machines;                   // in the order in which recordings are listed, with their shifts
+  traces::RepairedClocks clocks;  // without machines where there are too many of them
+  std::vector<BurstRecordingPointer> recordings;  // that `machines` points into
+
+  bool has_compared_clocks() const { return clocks.machines.size() == machines.size(); }
 };
 
-struct BurstMachines {
-  std::vector<traces::BurstRecording> recordings;
-  std::optional<traces::BurstConfig> config;
-  TraceFiles trace_files;                      // without spans where none were given
-  std::unique_ptr<traces::SearchSpans> spans;  // null where none were given
-  std::vector<BurstOfMachines> bursts;         // in the order of time
+// Whether the next burst is wanted too.
+using VisitBurst = std::function<Result<bool>(const BurstOfMachines& burst)>;
+
+class BurstMachines {
+ public:
+  static Result<BurstMachines> open(const BurstsInput& input, const std::vector<std::string>& span_files);
+
+  // In the order of time. A recording is read when its first burst comes, and is in memory until its last one, or a copy of one, has gone.
+  // kTooLarge where recordings of the same time have over 50 million events.
+  Status for_each_burst(const VisitBurst& visit);
+
+  bool has_several_machines() const;
+  const traces::SearchSpans* spans() const { return spans_.get(); }  // null where none were given
+  // Of spans and recordings; complete after for_each_burst().
+  std::vector<std::string> notes() const;
+
+ private:
+  std::unique_ptr<BurstRecordings> recordings_;
+  TraceFiles trace_files_;  // without spans where none were given
+  std::unique_ptr<traces::SearchSpans> spans_;
 };
 
-// kInvalid where two recordings are of one machine or of different burst-configs. One recording keeps its times.
-Result<BurstMachines> read_burst_machines(const std::vector<std::string>& files,
-                                          const std::vector<std::string>& span_files);
+// What a reader of repaired times should know: contradictions, and clocks that are off. Bounded.
+class ClockNotes {
+ public:
+  explicit ClockNotes(const BurstMachines& machines) : has_several_(machines.has_several_machines()) {}
+  void add(const BurstOfMachines& burst);
+  const std::vector<std::string>& notes() const { return notes_; }
 
-// What a reader of repaired times should know: contradictions, and clocks that are off. Of all bursts; bounded.
-std::vector<std::string> clock_notes(const BurstMachines& machines);
+ private:
+  const bool has_several_;
+  bool is_cut_ = false;
+  std::vector<std::string> notes_;
+};
 
 }  // namespace plimsoll::cli

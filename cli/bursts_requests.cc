@@ -11,7 +11,6 @@
 #include "base/printable.h"
 #include "base/sort_stably.h"
 #include "base/time.h"
-#include "cli/bursts_files.h"
 #include "cli/bursts_machines.h"
 #include "cli/json_text.h"
 #include "cli/views/answer_source.h"
@@ -40,30 +39,59 @@ struct FoundRequests {
   uint64_t cut = 0;
   uint64_t lost_events = 0;
   uint64_t contradictions = 0;
+  uint64_t missing_switches = 0;
   bool has_machines = false;  // several
   std::vector<std::string> notes;
 };
 
-FoundRequests find_requests(const BurstMachines& machines, bool whole_only) {
-  FoundRequests found;
-  found.has_machines = machines.recordings.size() > 1;
-  found.notes = clock_notes(machines);
-  for (const BurstOfMachines& together : machines.bursts) {
+class RequestFinder {
+ public:
+  RequestFinder(const BurstsRequestsOptions& options, const BurstMachines& machines)
+      : options_(options), clocks_(machines) {
+    found_.has_machines = machines.has_several_machines();
+  }
+
+  void add(const BurstOfMachines& together) {
+    clocks_.add(together);
     for (const traces::SceneMachine& machine : together.machines) {
       const traces::JoinedBurst joined = join_burst(*machine.burst);
-      found.lost_events += machine.burst->all_lost();
-      found.contradictions += joined.contradictions;
+      found_.lost_events += machine.burst->all_lost();
+      found_.contradictions += joined.contradictions;
+      found_.missing_switches += joined.missing_switches;
       for (const RequestTimes& times : request_times(*machine.burst, joined)) {
-        ++(times.is_whole ? found.whole : found.cut);
-        if (times.is_whole || !whole_only) {
-          found.requests.push_back({times, machine.offset_ns(), machine.recording->machine});
+        ++(times.is_whole ? found_.whole : found_.cut);
+        if (times.is_whole || !options_.whole_only) {
+          found_.requests.push_back({times, machine.offset_ns(), machine.recording->machine});
         }
       }
     }
+    // A day has millions, of which some are shown.
+    if (found_.requests.size() > size_t{options_.limit} + kRequestsAtOnce) {
+      keep_longest();
+    }
   }
-  sort_stably(found.requests, [](const BurstRequest& request) { return -request.duration_ns(); });
-  return found;
-}
+
+  FoundRequests finish(const BurstMachines& machines) {
+    keep_longest();
+    found_.notes = machines.notes();
+    found_.notes.insert(found_.notes.end(), clocks_.notes().begin(), clocks_.notes().end());
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr size_t kRequestsAtOnce = 100'000;
+
+  void keep_longest() {
+    sort_stably(found_.requests, [](const BurstRequest& request) { return -request.duration_ns(); });
+    if (found_.requests.size() > options_.limit) {
+      found_.requests.erase(found_.requests.begin() + options_.limit, found_.requests.end());
+    }
+  }
+
+  const BurstsRequestsOptions& options_;
+  ClockNotes clocks_;
+  FoundRequests found_;
+};
 
 double ms(int64_t ns) {
   return static_cast<double>(ns) / static_cast<double>(kNsPerMs);
@@ -87,6 +115,12 @@ std::string requests_text(const FoundRequests& found) {
     text += fmt::format("note: {} events were lost, {} switches contradict others: times may be wrong\n",
                         found.lost_events, found.contradictions);
   }
+  if (found.missing_switches > 0) {
+    text += fmt::format(
+        "note: the kernel left out {} switches to threads or more: some of their running time may count as "
+        "runnable or blocked\n",
+        found.missing_switches);
+  }
   for (const std::string& note : found.notes) {
     text += fmt::format("note: {}\n", note);
   }
@@ -94,9 +128,10 @@ std::string requests_text(const FoundRequests& found) {
 }
 
 std::string requests_json(const FoundRequests& found) {
-  std::string text =
-      fmt::format("{{\"whole\": {}, \"cut\": {}, \"lost_events\": {}, \"contradictions\": {}, \"notes\": [",
-                  found.whole, found.cut, found.lost_events, found.contradictions);
+  std::string text = fmt::format(
+      "{{\"whole\": {}, \"cut\": {}, \"lost_events\": {}, \"contradictions\": {}, "
+      "\"missing_switches\": {}, \"notes\": [",
+      found.whole, found.cut, found.lost_events, found.contradictions, found.missing_switches);
   for (size_t i = 0; i < found.notes.size(); ++i) {
     text += i == 0 ? "" : ", ";
     append_json_string(found.notes[i], text);
@@ -117,18 +152,29 @@ std::string requests_json(const FoundRequests& found) {
   return text + "]}\n";
 }
 
+// All of it is in memory together.
 Status export_perfetto(const BurstsExportOptions& options) {
-  const auto machines = read_burst_machines(options.files, options.spans);
+  auto machines = BurstMachines::open(options.input, options.spans);
   if (!machines) {
     return propagate(machines);
   }
-  // Standard output may be the trace.
-  for (const std::string& note : clock_notes(*machines)) {
-    fmt::print(stderr, "note: {}\n", note);
-  }
+  ClockNotes clocks(*machines);
   std::vector<std::vector<traces::SceneMachine>> bursts;
-  for (const BurstOfMachines& burst : machines->bursts) {
+  std::vector<BurstOfMachines> held;
+  const Status read = machines->for_each_burst([&](const BurstOfMachines& burst) -> Result<bool> {
+    clocks.add(burst);
     bursts.push_back(burst.machines);
+    held.push_back(burst);
+    return true;
+  });
+  if (!read) {
+    return read;
+  }
+  // Standard output may be the trace.
+  for (const auto& notes : {machines->notes(), clocks.notes()}) {
+    for (const std::string& note : notes) {
+      fmt::print(stderr, "note: {}\n", note);
+    }
   }
   return write_output_in_pieces(options.perfetto, [&](const WritePiece& write) {
     return formats::write_perfetto_trace(bursts,
@@ -136,15 +182,47 @@ Status export_perfetto(const BurstsExportOptions& options) {
   });
 }
 
+Status export_chrome(const BurstsExportOptions& options) {
+  const auto recordings = open_burst_recordings(options.input);
+  if (!recordings) {
+    return propagate(recordings);
+  }
+  if ((*recordings)->listed().size() != 1) {
+    return with_hint(
+        with_field(fail(ErrorCode::kInvalid, "--chrome takes one recording, of {} that are selected",
+                        (*recordings)->listed().size()),
+                   "--chrome"),
+        "use --perfetto for several; --machine, --since and --until select stored ones");
+  }
+  const auto recording = (*recordings)->read(0);
+  if (!recording) {
+    return propagate(recording);
+  }
+  if (*recording == nullptr) {
+    return fail(ErrorCode::kNotFound, "{}", (*recordings)->notes().back());
+  }
+  return write_output_in_pieces(options.chrome, [&](const WritePiece& write) {
+    return traces::write_chrome_json(**recording,
+                                     [&](std::string_view piece) { return write(as_bytes(piece)); });
+  });
+}
+
 }  // namespace
 
 Status run_bursts_requests(const BurstsRequestsOptions& options) {
-  const auto machines = read_burst_machines(options.files, options.spans);
+  auto machines = BurstMachines::open(options.input, options.spans);
   if (!machines) {
     return propagate(machines);
   }
-  FoundRequests found = find_requests(*machines, options.whole_only);
-  found.requests.resize(std::min<size_t>(found.requests.size(), options.limit));
+  RequestFinder finder(options, *machines);
+  const Status read = machines->for_each_burst([&](const BurstOfMachines& burst) -> Result<bool> {
+    finder.add(burst);
+    return true;
+  });
+  if (!read) {
+    return read;
+  }
+  const FoundRequests found = finder.finish(*machines);
   return write_output("-", options.is_json ? requests_json(found) : requests_text(found));
 }
 
@@ -158,18 +236,11 @@ Status run_bursts_export(const BurstsExportOptions& options) {
   if (options.chrome.empty()) {
     return export_perfetto(options);
   }
-  if (options.files.size() > 1) {
+  if (options.input.files.size() > 1) {
     return with_hint(with_field(fail(ErrorCode::kInvalid, "--chrome takes one recording"), "--chrome"),
                      "use --perfetto for several machines");
   }
-  const auto recording = read_burst_file(options.files.front());
-  if (!recording) {
-    return propagate(recording);
-  }
-  return write_output_in_pieces(options.chrome, [&](const WritePiece& write) {
-    return traces::write_chrome_json(*recording,
-                                     [&](std::string_view piece) { return write(as_bytes(piece)); });
-  });
+  return export_chrome(options);
 }
 
 }  // namespace plimsoll::cli

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/bursts_recordings.h"
 
 namespace plimsoll::cli {
 
 struct BurstsRequestsOptions {
-  std::vector<std::string> files;  // one per machine
+  BurstsInput input;
   std::vector<std::string> spans;
   bool whole_only = false;
   uint32_t limit = 50;
@@ -18,7 +19,7 @@ struct BurstsRequestsOptions {
 };
 
 struct BurstsExportOptions {
-  std::vector<std::string> files;  // one per machine
+  BurstsInput input;
   std::vector<std::string> spans;
   // Files to write; one of them.
   std::string chrome;

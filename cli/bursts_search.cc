@@ -128,13 +128,13 @@ void collect_attributes(const traces::SearchSet& set, std::set<std::string>& nam
 void note_what_spans_lack(const BurstMachines& machines, const traces::SearchQuery& query,
                           Searched& searched) {
   const bool needs_spans = (query.kinds & (kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kSpan))) != 0;
-  if (needs_spans && !machines.spans) {
+  if (needs_spans && machines.spans() == nullptr) {
     searched.notes.emplace_back("there are no spans, so no rpc and no span can match: give --traces FILE");
   }
-  if (!needs_spans || !machines.spans) {
+  if (!needs_spans || machines.spans() == nullptr) {
     return;
   }
-  const traces::AttributeTable& attributes = machines.spans->set().attributes();
+  const traces::AttributeTable& attributes = machines.spans()->set().attributes();
   for (uint32_t key = 1; key < attributes.keys(); ++key) {
     if (attributes.is_unbounded(key)) {
       searched.notes.push_back(
@@ -145,7 +145,7 @@ void note_what_spans_lack(const BurstMachines& machines, const traces::SearchQue
   std::set<std::string> names;
   collect_attributes(query.set, names);
   for (const std::string& name : names) {
-    if (machines.spans->key_named(name) == 0) {
+    if (machines.spans()->key_named(name) == 0) {
       searched.notes.push_back(
           fmt::format("no span has the attribute {}: no test of it holds", printable(name)));
     }
@@ -188,42 +188,62 @@ class LostEvents {
   uint64_t more_ = 0;
 };
 
-Searched search_bursts(const BurstMachines& machines, const traces::SearchQuery& query, uint32_t limit,
-                       ShownAnswers& shown) {
-  Searched searched;
-  searched.notes = clock_notes(machines);
-  note_what_spans_lack(machines, query, searched);
-  LostEvents lost;
-  // Of all bursts together.
-  uint64_t steps_left = traces::SearchLimits().max_steps;
-  for (const BurstOfMachines& burst : machines.bursts) {
+class BurstSearch {
+ public:
+  BurstSearch(const BurstMachines& machines, const traces::SearchQuery& query, uint32_t limit,
+              ShownAnswers& shown)
+      : machines_(machines), query_(query), limit_(limit), shown_(shown), clocks_(machines) {}
+
+  // Whether the search goes on.
+  bool add(const BurstOfMachines& burst) {
+    clocks_.add(burst);
     traces::SearchLimits limits;
-    limits.max_answers = limit - searched.shown;
-    limits.max_steps = steps_left;
-    const SearchScene scene = make_scene(burst.machines, machines.spans.get(), query.kinds);
-    const traces::SceneAnswers answers = search_scene(scene, query, limits);
+    limits.max_answers = limit_ - searched_.shown;
+    limits.max_steps = steps_left_;
+    const SearchScene scene = make_scene(burst.machines, machines_.spans(), query_.kinds);
+    const traces::SceneAnswers answers = search_scene(scene, query_, limits);
+    const std::string begin = format_time(burst.planned_begin_ms * kNsPerMs);
     if (answers.is_cut) {
-      searched.notes.push_back(fmt::format(
+      searched_.notes.push_back(fmt::format(
           "the search ended at the burst at {}, of which there are no answers: over {} pairs of items were "
           "compared; compare attributes with = outer., or make intervals shorter",
-          format_time(burst.planned_begin_ms * kNsPerMs), traces::SearchLimits().max_steps));
-      break;
+          begin, traces::SearchLimits().max_steps));
+      return false;
     }
-    steps_left -= answers.steps;
-    ++searched.bursts;
-    searched.found += answers.found;
-    searched.shown += answers.answers.size();
-    shown.add(scene, query, answers);
+    steps_left_ -= answers.steps;
+    ++searched_.bursts;
+    searched_.found += answers.found;
+    searched_.shown += answers.answers.size();
+    shown_.add(scene, query_, answers);
     if (answers.is_evidence_cut) {
-      searched.notes.push_back(
-          fmt::format("burst at {}: some evidence is missing: over {} pairs of items were compared",
-                      format_time(burst.planned_begin_ms * kNsPerMs), traces::SearchLimits().max_steps));
+      searched_.notes.push_back(
+          fmt::format("burst at {}: some evidence is missing: over {} pairs of items were compared", begin,
+                      traces::SearchLimits().max_steps));
     }
-    lost.add(burst);
+    lost_.add(burst);
+    return true;
   }
-  lost.finish(searched.notes);
-  return searched;
-}
+
+  Searched finish() {
+    std::vector<std::string> notes = machines_.notes();
+    notes.insert(notes.end(), clocks_.notes().begin(), clocks_.notes().end());
+    std::swap(notes, searched_.notes);
+    note_what_spans_lack(machines_, query_, searched_);
+    searched_.notes.insert(searched_.notes.end(), notes.begin(), notes.end());
+    lost_.finish(searched_.notes);
+    return std::move(searched_);
+  }
+
+ private:
+  const BurstMachines& machines_;
+  const traces::SearchQuery& query_;
+  const uint32_t limit_;
+  ShownAnswers& shown_;
+  ClockNotes clocks_;
+  LostEvents lost_;
+  uint64_t steps_left_ = traces::SearchLimits().max_steps;  // of all bursts together
+  Searched searched_;
+};
 
 }  // namespace
 
@@ -234,12 +254,18 @@ Status run_bursts_search(const BurstsSearchOptions& options) {
                                                                 ? "docs/burst-search.md has the language"
                                                                 : query.error().hint);
   }
-  const auto machines = read_burst_machines(options.files, options.spans);
+  auto machines = BurstMachines::open(options.input, options.spans);
   if (!machines) {
     return propagate(machines);
   }
   ShownAnswers shown(options.is_json);
-  const Searched searched = search_bursts(*machines, *query, options.limit, shown);
+  BurstSearch search(*machines, *query, options.limit, shown);
+  const Status read = machines->for_each_burst(
+      [&](const BurstOfMachines& burst) -> Result<bool> { return search.add(burst); });
+  if (!read) {
+    return read;
+  }
+  const Searched searched = search.finish();
   if (options.is_json) {
     std::string text = fmt::format("{{\"found\": {}, \"shown\": {}, \"bursts\": {}, \"notes\": [",
                                    searched.found, searched.shown, searched.bursts);

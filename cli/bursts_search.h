@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/bursts_recordings.h"
 
 namespace plimsoll::cli {
 
 struct BurstsSearchOptions {
   std::string query;
-  std::vector<std::string> files;
+  BurstsInput input;
   std::vector<std::string> spans;
   uint32_t limit = 50;
   bool is_json = false;

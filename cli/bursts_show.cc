@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdio>
+#include <utility>
 
 #include "base/printable.h"
 #include "base/time.h"
-#include "cli/bursts_files.h"
 #include "cli/json_text.h"
 #include "cli/views/answer_source.h"
 #include "traces/bursts/burst_config.h"
@@ -53,8 +54,9 @@ std::string clock_text(const traces::ClockState& clock) {
 
 std::string show_text(const traces::BurstRecording& recording, const traces::BurstConfig& config) {
   std::string text =
-      fmt::format("machine {}, {} CPUs, {} threads, config {}, {}{}\n", printable(recording.machine),
-                  recording.cpus, recording.threads.size(), config.text(), clock_text(recording.clock),
+      fmt::format("machine {}{}, {} CPUs, {} threads, config {}, {}{}\n", printable(recording.machine),
+                  recording.draw.empty() ? "" : ", draw " + printable(recording.draw), recording.cpus,
+                  recording.threads.size(), config.text(), clock_text(recording.clock),
                   is_clock_off(recording.clock, config) ? ": may be off by over a tenth of a burst" : "");
   for (const std::string& note : recording.notes) {
     text += fmt::format("note: {}\n", printable(note));
@@ -97,6 +99,8 @@ std::string burst_json(const traces::Burst& burst) {
 std::string show_json(const traces::BurstRecording& recording, const traces::BurstConfig& config) {
   std::string text = "{\"machine\": ";
   append_json_string(recording.machine, text);
+  text += ", \"draw\": ";
+  append_json_string(recording.draw, text);
   text += fmt::format(
       ", \"cpus\": {}, \"threads\": {}, \"config\": \"{}\", \"clock\": {{\"is_synchronized\": {}, "
       "\"max_error_ns\": {}, \"estimated_error_ns\": {}, \"is_off\": {}}}, \"notes\": [",
@@ -111,21 +115,39 @@ std::string show_json(const traces::BurstRecording& recording, const traces::Bur
   for (size_t i = 0; i < recording.bursts.size(); ++i) {
     text += (i == 0 ? "" : ", ") + burst_json(recording.bursts[i]);
   }
-  return text + "]}\n";
+  return text + "]}";
 }
 
 }  // namespace
 
 Status run_bursts_show(const BurstsShowOptions& options) {
-  const auto recording = read_burst_file(options.file);
-  if (!recording) {
-    return propagate(recording);
+  const auto recordings = open_burst_recordings(options.input);
+  if (!recordings) {
+    return propagate(recordings);
   }
-  const auto config = traces::BurstConfig::of_bits(recording->config_bits);
-  if (!config) {
-    return propagate(config);
+  const bool is_list = options.is_json && options.input.files.size() != 1;
+  std::string text = is_list ? "{\"recordings\": [" : "";
+  bool is_first = true;
+  for (size_t i = 0; i < (*recordings)->listed().size(); ++i) {
+    const auto recording = (*recordings)->read(i);
+    if (!recording) {
+      return propagate(recording);
+    }
+    if (*recording == nullptr) {
+      continue;
+    }
+    const auto config = traces::BurstConfig::of_bits((*recording)->config_bits);
+    if (!config) {
+      return propagate(config);
+    }
+    text += std::exchange(is_first, false) ? "" : options.is_json ? ", " : "\n";
+    text += options.is_json ? show_json(**recording, *config) : show_text(**recording, *config);
   }
-  return write_output("-", options.is_json ? show_json(*recording, *config) : show_text(*recording, *config));
+  // Standard output may be a document.
+  for (const std::string& note : (*recordings)->notes()) {
+    fmt::print(stderr, "note: {}\n", note);
+  }
+  return write_output("-", text + (is_list ? "]}\n" : options.is_json ? "\n" : ""));
 }
 
 }  // namespace plimsoll::cli

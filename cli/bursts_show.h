@@ -1,14 +1,13 @@
-// `plimsoll bursts show`: what a recording of bursts has.
+// `plimsoll bursts show`: what recordings of bursts have.
 #pragma once
 
-#include <string>
-
 #include "base/result.h"
+#include "cli/bursts_recordings.h"
 
 namespace plimsoll::cli {
 
 struct BurstsShowOptions {
-  std::string file;
+  BurstsInput input;
   bool is_json = false;
 };
 

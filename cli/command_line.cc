@@ -23,6 +23,7 @@
 #include "cli/help/formatter.h"
 #include "cli/help/man_page.h"
 #include "cli/help/topics.h"
+#include "cli/pooling_command_line.h"
 #include "cli/store_command_line.h"
 #include "cli/symbol_command_line.h"
 #include "cli/trace_command_line.h"
@@ -32,6 +33,7 @@
 #include "cli/views/view_command_line.h"
 #include "cli/wsmeter_command_line.h"
 #include "config/variables.h"
+#include "proto/protobuf_log.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -80,7 +82,8 @@ void add_import(CLI::App& app, ImportOptions& options) {
   command
       ->add_option("files", options.files,
                    "Raw profiles (plimsolld --once, --scrape), perf.data, pprof, or heap, growth and "
-                   "contention profiles as text, and request traces (OTLP, Zipkin, Jaeger, CSV); plain, "
+                   "contention profiles as text (C++, Go, Java), and request traces (OTLP, Zipkin, Jaeger, "
+                   "CSV); plain, "
                    "compressed (gzip, xz, zstd, bzip2) or in a tar "
                    "archive. None: only look for better symbols")
       ->type_name("FILE");
@@ -111,22 +114,30 @@ void add_server(CLI::App& app, ServerOptions& options) {
       ->type_name("ADDR");
   command->add_option("--config", options.config_path, "Configuration file (see config/server.example.toml)")
       ->type_name("FILE");
+  command
+      ->add_option("--role", options.role,
+                   "What to run: server (default), or symbolizer, a worker that makes symbol tables for the "
+                   "server in symbolizer.server")
+      ->type_name("ROLE")
+      ->check(CLI::IsMember({"server", "symbolizer"}));
   command->footer(
       R"(Examples:
   # on this machine only, without authentication
   plimsoll server --data ./profiles
   # as a service, with its configuration
   plimsoll server --config /etc/plimsoll/server.toml
+  # on another machine, to make symbol tables for that server
+  plimsoll server --role symbolizer --config /etc/plimsoll/symbolizer.toml
 )");
 }
 
 void add_token(CLI::App& app, TokenOptions& options) {
   auto* command = app.add_subcommand("token", "Create a token that authenticates a user or a program");
   command->add_option("--name", options.name, "Name of the user or program")->type_name("NAME")->required();
-  command->add_option("--role", options.role, "Role: read, admin, upload, enrol, fdo or binaries")
+  command->add_option("--role", options.role, "Role: read, admin, upload, enrol, fdo, binaries or symbolizer")
       ->type_name("ROLE")
       ->required()
-      ->check(CLI::IsMember({"read", "admin", "upload", "enrol", "fdo", "binaries"}));
+      ->check(CLI::IsMember({"read", "admin", "upload", "enrol", "fdo", "binaries", "symbolizer"}));
   command->add_option("--expires", options.expires, "Expiry, such as 2027-12-31 (default: never)")
       ->type_name("DAY");
   command->add_flag("--json", options.json, "Print one JSON document");
@@ -313,6 +324,7 @@ struct Options {
   SymbolOptions symbols;
   TraceOptions traces;
   BurstsOptions bursts;
+  PoolingOptions pooling;
   BinariesOptions binaries;
   HelpOptions help;
 };
@@ -356,6 +368,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = run_binaries_command(app, options.binaries);
   } else if (app.got_subcommand("bursts")) {
     done = run_bursts_command(app, options.bursts);
+  } else if (app.got_subcommand("pooling")) {
+    done = run_pooling(options.pooling);
   } else if (gives_symbol_command(app)) {
     done = run_symbol_command(app, options.symbols);
   } else {
@@ -377,6 +391,7 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error, const std::v
 }  // namespace
 
 int run(int argc, char** argv) {
+  wire::use_own_log();
   CLI::App app("Plimsoll: a continuous profiler for whole fleets.");
   app.require_subcommand(0, 1);  // where there is none, we say more than CLI11 does
   app.footer(
@@ -404,6 +419,7 @@ int run(int argc, char** argv) {
   add_binaries_command(app, options.binaries);
   add_trace_commands(app, options.traces);
   add_bursts_commands(app, options.bursts);
+  add_pooling_command(app, options.pooling);
   add_help(app, options.help);
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words.front() == "complete") {

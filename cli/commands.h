@@ -31,6 +31,7 @@ Status run_import(const ImportOptions& options);
 struct ServerOptions {
   std::string config_path;                                 // empty: none
   std::vector<std::pair<std::string, std::string>> flags;  // configuration keys and their values
+  std::string role = "server";                             // or "symbolizer"
 };
 // Until SIGINT or SIGTERM.
 Status run_server(const ServerOptions& options);

@@ -22,9 +22,15 @@ std::string_view method_of(DiagnoseOptions::By by) {
     case DiagnoseOptions::By::kPca:
       return "pca";
     case DiagnoseOptions::By::kAll:
+      return "all";
+    case DiagnoseOptions::By::kCategory:
+      return "category";
+    case DiagnoseOptions::By::kTree:
+      return "tree";
+    case DiagnoseOptions::By::kPlimsoll:
       break;
   }
-  return "all";
+  return "plimsoll";
 }
 
 query::Parameters parameters_of(const DiagnoseOptions& options) {
@@ -33,7 +39,8 @@ query::Parameters parameters_of(const DiagnoseOptions& options) {
                                    {"until", &options.until},
                                    {"reference_since", &options.reference_since},
                                    {"reference_until", &options.reference_until},
-                                   {"service", &options.service}}) {
+                                   {"service", &options.service},
+                                   {"every", &options.every}}) {
     if (!text->empty()) {
       parameters.emplace_back(name, *text);
     }

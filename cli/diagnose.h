@@ -17,7 +17,8 @@ struct DiagnoseOptions {
   std::string since, until;
   std::string reference_since, reference_until;  // both empty: all requests outside of the window
   std::string service;                           // findings of this service only; empty: all
-  enum class By { kAll, kCloudDiag, kPaper, kPca } by = By::kAll;
+  enum class By { kPlimsoll, kCloudDiag, kPaper, kPca, kAll, kCategory, kTree } by = By::kPlimsoll;
+  std::string every;  // parts of the window, by category and tree; empty: it as a whole
   query::TableForm form = query::TableForm::kText;
 };
 

@@ -130,11 +130,56 @@ void add_report(CLI::App& experiment, ExperimentReportOptions& options) {
   command->add_flag("--json", options.as_json, "Print a JSON document");
 }
 
+void add_percentiles(CLI::App& experiment, ExperimentPercentilesOptions& options) {
+  auto* command = experiment.add_subcommand(
+      "percentiles", "Compare percentiles of latency or CPU time of two arms, from a file");
+  command
+      ->add_option(
+          "file", options.file,
+          "CSV with the columns time, arm, user, value, and optionally place, count; or JSON objects of "
+          "the same (\"-\": standard input)")
+      ->type_name("FILE")
+      ->required();
+  command
+      ->add_option("--control", options.control, "Name of the control in the column arm (default: control)")
+      ->type_name("NAME");
+  command->add_option("--test", options.test, "Name of the test in the column arm (default: test)")
+      ->type_name("NAME");
+  command
+      ->add_option("--percentile", options.percentiles,
+                   "Percentile to compare; may be repeated (default: 50, 95 and 99)")
+      ->type_name("P")
+      ->allow_extra_args(false)
+      ->take_all()
+      ->check(CLI::Range(0.1, 99.99));
+  command
+      ->add_option("--block", options.block,
+                   "About three times as long as incidents of one arm last (default 16h)")
+      ->type_name("DURATION");
+  constexpr ShareRange kChanges{1e-4, 10};
+  add_share(*command, "--detect", options.detect,
+            "Report \"too few users\" or \"too little time\" unless a change this large would be found",
+            kChanges);
+  add_forms(*command, options.form);
+  command->footer(
+      R"(A record is one request, or `count` requests of a user that took as long: time (RFC 3339, or seconds since 1970), arm,
+user, value (latency or CPU time in any unit), place (a cell, a zone, a kind of machine). Arms are compared within each
+hour and place. Values of a user depend on each other, and so do values of a block of time: the 95 % interval counts
+users and blocks, not requests. It requires three blocks in which both arms have values, and 30 users
+of each arm beyond the percentile.
+
+Examples:
+  plimsoll experiment percentiles latencies.csv
+  plimsoll experiment percentiles latencies.csv --control r41 --test r42 --detect 5%
+  plimsoll experiment percentiles latencies.json --percentile 99.9 --block 1d --json
+)");
+}
+
 }  // namespace
 
 void add_experiment_command(CLI::App& app, ExperimentCommands& options) {
   auto* experiment = app.add_subcommand(
-      "experiment", "Test whether a feature improves performance: define, plan, watch, report");
+      "experiment", "Test whether a feature improves performance: define, plan, watch, report, percentiles");
   experiment->require_subcommand(1);
   add_define(*experiment, options.define);
   add_list(*experiment, options.list);
@@ -142,6 +187,7 @@ void add_experiment_command(CLI::App& app, ExperimentCommands& options) {
   add_plan(*experiment, options.plan);
   add_watch(*experiment, options.watch);
   add_report(*experiment, options.report);
+  add_percentiles(*experiment, options.percentiles);
   experiment->footer(
       R"(An experiment is defined on a server, for all its users, or in a file.
 
@@ -154,6 +200,8 @@ void add_experiment_command(CLI::App& app, ExperimentCommands& options) {
 
   plimsoll experiment define pages.toml --feature "huge pages" --control revision=41 --test revision=42
   plimsoll experiment plan pages.toml --server 127.0.0.1:7070
+
+  plimsoll experiment percentiles latencies.csv
 )");
 }
 
@@ -170,6 +218,9 @@ Status run_experiment_command(const CLI::App& app, const ExperimentCommands& opt
   }
   if (experiment->got_subcommand("plan")) {
     return run_experiment_plan(options.plan);
+  }
+  if (experiment->got_subcommand("percentiles")) {
+    return run_experiment_percentiles(options.percentiles);
   }
   return experiment->got_subcommand("watch") ? run_experiment_watch(options.watch)
                                              : run_experiment_report(options.report);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/experiment.h"
+#include "cli/experiment_percentiles.h"
 
 namespace CLI {
 class App;
@@ -16,6 +17,7 @@ struct ExperimentCommands {
   ExperimentPlanOptions plan;
   ExperimentWatchOptions watch;
   ExperimentReportOptions report;
+  ExperimentPercentilesOptions percentiles;
 };
 
 void add_experiment_command(CLI::App& app, ExperimentCommands& options);

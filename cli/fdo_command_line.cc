@@ -124,7 +124,8 @@ void add_bolt(CLI::App& fdo, FdoProfileOptions& options) {
   add_profile(*command, options)->required();
   command->footer(
       R"(Link the program with -Wl,--emit-relocs. Then: llvm-bolt ./search -o search.bolt -data search.fdata
--reorder-blocks=ext-tsp -reorder-functions=hfsort (with -nl where the report says that the profile is based on samples).
+-reorder-blocks=ext-tsp -reorder-functions=hfsort -update-debug-sections
+(with -nl where the report says that the profile is based on samples).
 
 Example:
   plimsoll fdo bolt --data DIR --binary ./search --since 7d --output search.fdata

@@ -6,6 +6,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/claimed_time.h"
 #include "base/file.h"
@@ -86,13 +89,13 @@ class Importer {
   Status import(const formats::InputFile& input) {
     const std::string& path = input.name;
     const bool is_of_perf = is_recording(input);
-    const auto spans = is_of_perf ? Result<TracesImported>(TracesImported()) : traces_.import(input);
+    const auto spans = is_of_perf ? Result<TracesImported>(TracesImported()) : traces_.read(input);
     if (!spans) {
       return propagate(spans, "importing {}", path);
     }
     if (spans->read.taken > 0) {
-      report(path, spans->read);
-      return {};
+      read_traces_.emplace_back(path, spans->read);
+      return traces_.is_full() ? store_traces() : Status();
     }
     auto content = is_of_perf ? read_recording(input) : read_profile(input);
     if (!content) {
@@ -127,6 +130,20 @@ class Importer {
         printable(content->time_note));
     return {};
   }
+
+  // Of files since the last call, which are reported then. To be called at the end.
+  Status store_traces() {
+    const auto files = std::exchange(read_traces_, {});
+    if (const Status stored = traces_.store(); !stored) {
+      return propagate(stored, "importing request traces of {} files, the first of them {}", files.size(),
+                       files.front().first);
+    }
+    for (const auto& [path, read] : files) {
+      report(path, read);
+    }
+    return {};
+  }
+  Status merge_traces() { return traces_.merge(); }
 
  private:
   // What is neither may be traces with an error in them. Where even their format is not known, the reader of profiles has said all.
@@ -266,6 +283,7 @@ class Importer {
 
   store::Ingest& ingest_;
   TraceImport traces_;
+  std::vector<std::pair<std::string, formats::SpansRead>> read_traces_;  // by path; not stored yet
   const ImportOptions& options_;
   const perf_data::RecordedImages::Folders folders_;
   const int64_t given_end_ns_;
@@ -312,6 +330,14 @@ Status import_files(Importer& importer, const std::vector<std::string>& files, I
         fmt::print(stderr, "{}\n", printable(imported.error().text()));
       }
     });
+  }
+  // Under the name of the last file that was given: the message has its own.
+  if (const Status stored = importer.store_traces(); !stored) {
+    failed.push_back(stored.error());
+    document.add_failure(files.back(), stored.error());
+    if (inputs > 1) {
+      fmt::print(stderr, "{}\n", printable(stored.error().text()));
+    }
   }
   if (failed.empty()) {
     return {};
@@ -365,7 +391,8 @@ Status run_import(const ImportOptions& options) {
   if (options.reports_json) {
     fmt::print("{}", document.json_by_line());
   }
-  const Status merged = merge_segments(**ingest);
+  Status merged = merge_segments(**ingest);
+  merged = merged ? importer.merge_traces() : merged;
   return imported ? merged : imported;
 }
 

@@ -6,6 +6,7 @@
 #include "config/server_config.h"
 #include "server/memory/memory.h"
 #include "server/server.h"
+#include "server/symbolizer_service.h"
 
 namespace plimsoll::cli {
 
@@ -31,6 +32,33 @@ void reload(server::Server& server, const ServerOptions& options) {
   }
 }
 
+// Blocked before any thread is made, so that only sigwait() takes them.
+sigset_t block_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGINT);
+  ::sigaddset(&signals, SIGTERM);
+  ::sigaddset(&signals, SIGHUP);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+Status run_symbolizer(const config::ServerConfig& config, const sigset_t& signals) {
+  auto service = server::SymbolizerService::start(config, table_worker());
+  if (!service) {
+    return propagate(service);
+  }
+  log_info("making symbol tables for {}; health on http://{}", config.symbolizer_server,
+           (*service)->address());
+  int signal_number = 0;
+  while (::sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) {
+    log_info("a symbolizer reads its configuration when it starts: restart it");
+  }
+  log_info("stopping");
+  (*service)->stop();
+  return {};
+}
+
 }  // namespace
 
 Status run_server(const ServerOptions& options) {
@@ -38,13 +66,10 @@ Status run_server(const ServerOptions& options) {
   if (!loaded) {
     return propagate(loaded);
   }
-  // Blocked before any thread is made, so that only sigwait() below takes them.
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGINT);
-  ::sigaddset(&signals, SIGTERM);
-  ::sigaddset(&signals, SIGHUP);
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const sigset_t signals = block_signals();
+  if (options.role == "symbolizer") {
+    return run_symbolizer(*loaded, signals);
+  }
   server::reserve_little_memory();
   auto server = server::Server::start(*loaded, table_worker(),
                                       {.profiles = profile_worker(), .annotations = annotate_worker()});

@@ -61,9 +61,12 @@ std::string extent_text(const store::CheckReport& report) {
                                 ? std::string()
                                 : fmt::format(", {} spans in {} files of {} blocks", report.spans,
                                               report.span_segments, report.span_blocks);
+  const std::string bursts = report.burst_recordings == 0
+                                 ? std::string()
+                                 : fmt::format(", {} recordings of bursts", report.burst_recordings);
   return fmt::format(
-      "{} databases, {} blocks, {} segments of {} rows, {} raw profiles{} and {} symbol tables, {}",
-      report.databases, report.blocks, report.segments, report.rows, report.raw_profiles, spans,
+      "{} databases, {} blocks, {} segments of {} rows, {} raw profiles{}{} and {} symbol tables, {}",
+      report.databases, report.blocks, report.segments, report.rows, report.raw_profiles, spans, bursts,
       report.symbol_tables, query::readable(static_cast<double>(report.bytes), "bytes"));
 }
 

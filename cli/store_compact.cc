@@ -9,6 +9,7 @@
 #include "query/table/table.h"
 #include "store/compaction/compactor.h"
 #include "store/ingest.h"
+#include "store/store.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -44,40 +45,52 @@ Result<store::CompactionReport> merge_all(store::Compactor& compactor, bool show
   }
 }
 
-void print_summary(const store::CompactionReport& report, uint64_t segments, bool is_json) {
+// As the server does in the background.
+Result<store::SpanFilesMerged> merge_spans(const store::DataDirectory& directory) {
+  const auto sink = store::open_span_sink(directory);
+  if (!sink) {
+    return propagate(sink);
+  }
+  store::SpanFilesMerged all;
+  while (true) {
+    const auto merged = (*sink)->merge_once({});
+    if (!merged || merged->merged == 0) {
+      return merged ? Result<store::SpanFilesMerged>(all) : propagate(merged);
+    }
+    all.merged += merged->merged;
+    all.made += merged->made;
+  }
+}
+
+void print_summary(const store::CompactionReport& report, uint64_t segments,
+                   const store::SpanFilesMerged& spans, bool is_json) {
   if (is_json) {
     query::Table table;
-    table.columns = {{"merged", "count"},       {"made", "count"},  {"rows", "count"},
-                     {"bytes_before", "bytes"}, {"bytes", "bytes"}, {"segments", "count"}};
+    table.columns = {{"merged", "count"},
+                     {"made", "count"},
+                     {"rows", "count"},
+                     {"bytes_before", "bytes"},
+                     {"bytes", "bytes"},
+                     {"segments", "count"},
+                     {"span_files_merged", "count"},
+                     {"span_files_made", "count"}};
     auto& row = table.rows.emplace_back();
-    for (const uint64_t number :
-         {report.merged, report.made, report.rows, report.bytes_before, report.bytes, segments}) {
+    for (const uint64_t number : {report.merged, report.made, report.rows, report.bytes_before, report.bytes,
+                                  segments, spans.merged, spans.made}) {
       row.emplace_back(static_cast<int64_t>(number));
     }
     fmt::print("{}", query::to_json(table));
-  } else if (report.merged == 0) {
+    return;
+  }
+  if (report.merged == 0) {
     fmt::print("nothing to merge; segments: {}\n", segments);
   } else {
     fmt::print("merged {} segments of {} bytes into {} of {}, {} rows; segments now: {}\n", report.merged,
                report.bytes_before, report.made, report.bytes, report.rows, segments);
   }
-}
-
-Result<uint64_t> count_segments(const store::Ingest& ingest) {
-  const auto blocks = ingest.blocks();
-  if (!blocks) {
-    return propagate(blocks);
+  if (spans.merged > 0) {
+    fmt::print("merged {} files of request traces into {}\n", spans.merged, spans.made);
   }
-  uint64_t count = 0;
-  for (const store::BlockFolder& block : *blocks) {
-    auto catalogue = store::Catalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
-    const auto segments = catalogue ? store::visible_segments(catalogue->database()) : propagate(catalogue);
-    if (!segments) {
-      return propagate(segments);
-    }
-    count += segments->size();
-  }
-  return count;
 }
 
 }  // namespace
@@ -104,11 +117,15 @@ Status run_store_compact(const StoreCompactOptions& options) {
   if (!report) {
     return propagate(report);
   }
-  const auto segments = count_segments(**ingest);
+  const auto segments = (*compactor)->count_segments();
   if (!segments) {
     return propagate(segments);
   }
-  print_summary(*report, *segments, options.is_json);
+  const auto spans = merge_spans((*ingest)->directory());
+  if (!spans) {
+    return propagate(spans);
+  }
+  print_summary(*report, *segments, *spans, options.is_json);
   return report->damaged.empty() ? Status()
                                  : fail(ErrorCode::kCorrupt, "{}", fmt::join(report->damaged, "; "));
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "store/compaction/compaction_plan.h"
+#include "store/compaction/plan/compaction_plan.h"
 
 namespace plimsoll::cli {
 

@@ -39,14 +39,25 @@ void add_diagnose(CLI::App& app, DiagnoseOptions& options) {
   add_time(*command, "--reference-until", options.reference_until, "End of the requests to compare with");
   command->add_option("--service", options.service, "Only findings of this service")->type_name("NAME");
   using By = DiagnoseOptions::By;
-  const std::map<std::string, By> methods{
-      {"all", By::kAll}, {"clouddiag", By::kCloudDiag}, {"clouddiag-paper", By::kPaper}, {"pca", By::kPca}};
+  const std::map<std::string, By> methods{{"all", By::kAll},
+                                          {"category", By::kCategory},
+                                          {"clouddiag", By::kCloudDiag},
+                                          {"clouddiag-paper", By::kPaper},
+                                          {"pca", By::kPca},
+                                          {"plimsoll", By::kPlimsoll},
+                                          {"tree", By::kTree}};
   command
-      ->add_option("--by", options.by,
-                   "all (default); clouddiag: robust PCA of self times; clouddiag-paper: as the paper prints "
-                   "it; pca: the paper's peer")
+      ->add_option(
+          "--by", options.by,
+          "plimsoll (default): replicas and services, as below; clouddiag: robust PCA of self times; "
+          "clouddiag-paper: as the paper prints it; pca: the paper's peer; all: one after the other; "
+          "category, tree: kinds of request and their latencies instead of findings")
       ->type_name("METHOD")
       ->transform(choice(methods));
+  command
+      ->add_option("--every", options.every,
+                   "With --by category and tree: a row for each such part of the window, as 10m")
+      ->type_name("DURATION");
   add_forms(*command, options.form);
   command->footer(
       R"(Compares requests in two ways. Replicas: does one replica of a service run a method slower than its other replicas, or is
@@ -64,8 +75,13 @@ Examples:
   plimsoll diagnose --traces traces.csv --since 2026-11-21T07:10:00Z --reference-since 2026-11-21T07:00:00Z --json
   # is one replica slower than the others? All requests of a folder
   plimsoll diagnose --traces traces
-  # by CloudDiag's robust PCA
+  # by CloudDiag's robust PCA; by every method, with its name in each row
   plimsoll diagnose --traces traces --by clouddiag
+  plimsoll diagnose --traces traces --by all --json
+  # kinds of request (services and operations that they call): latencies, and which are slower than in the reference
+  plimsoll diagnose --traces traces.csv --since 2026-11-21T07:10:00Z --by category
+  # by call tree, every five minutes
+  plimsoll diagnose --traces traces.csv --by tree --every 5m --csv
   # what a server has received, against the hour before the window
   plimsoll diagnose --server ADDR --since 2026-11-21T07:10:00Z --until 2026-11-21T07:13:00Z
 )");
@@ -74,19 +90,23 @@ Examples:
 void add_regressions(CLI::App& app, RegressionsOptions& options) {
   auto* command = app.add_subcommand(
       "regressions", "Find the kinds of request in which a new version is slower, from their traces");
-  command->add_option("files", options.traces, kTraceFormats)->type_name("FILE")->required();
+  command->add_option("files", options.traces, kTraceFormats)->type_name("FILE");
+  add_source(*command, options.source, [&options] { return options.traces.empty(); });
   const auto add = [command](const char* flag, std::string& value, const char* type, const char* help) {
     command->add_option(flag, value, help)->type_name(type);
   };
   add("--by-hardware", options.hardware, "ATTR",
-      "Attribute for generations of hardware (default: host.type, host.cpu.model.name or host.arch)");
+      "Attribute for generations of hardware (default: of host.type, host.cpu.model.name, host.arch and "
+      "machine.platform the first that half of the requests have, else the most common)");
   add("--by-workload", options.workload, "ATTR",
       "Attribute for types of request (default: service and operation of the root)");
   add("--version", options.version, "ATTR",
       "Attribute that has the version (default: version of the services that ran several)");
   command
-      ->add_option("--attribute", options.attributes,
-                   "Attribute to search, may be repeated (default: all with 2 to 32 values)")
+      ->add_option(
+          "--attribute", options.attributes,
+          "Attribute to search, may be repeated up to 12 times (default: the first 12, by name, with 2 to 32 "
+          "values)")
       ->allow_extra_args(false)
       ->type_name("ATTR");
   add("--new", options.current, "VERSION",
@@ -94,7 +114,8 @@ void add_regressions(CLI::App& app, RegressionsOptions& options) {
       "highest)");
   add("--base", options.base, "VERSION", "Version to compare it with (default: all others)");
   add_time(*command, "--since", options.since,
-           "Start of the requests: RFC 3339, or 30m for half an hour ago");
+           "Start of the requests: RFC 3339, or 30m for half an hour ago (default: all; with --data and "
+           "--server 24 hours)");
   add_time(*command, "--until", options.until, "End of the requests");
   command->add_flag("--json", options.is_json, "Print one JSON document instead of Markdown");
   command->footer(
@@ -113,6 +134,8 @@ Examples:
   plimsoll regressions versions.csv --by-hardware hw --by-workload size
   # a version in an attribute; two versions that are named
   plimsoll regressions versions.csv --version disk:version --base 2.0 --new 2.1 --json
+  # what a server has received today
+  plimsoll regressions --server ADDR --since 24h
 )");
 }
 
@@ -125,7 +148,18 @@ void add_trace(CLI::App& app, TraceShowOptions& options) {
       ->type_name("ID")
       ->required();
   add_trace_source(*show, options.traces, options.source);
-  show->add_flag("--json", options.is_json, "Print one JSON document");
+  auto* const json = show->add_flag("--json", options.is_json, "Print one JSON document");
+  using formats::TraceExport;
+  const std::map<std::string, TraceExport> exports{{"otlp", TraceExport::kOtlpJson},
+                                                   {"jaeger", TraceExport::kJaegerJson},
+                                                   {"chrome", TraceExport::kChromeJson}};
+  show->add_option_function<TraceExport>(
+          "--export", [&options](const TraceExport& format) { options.exported = format; },
+          "Print JSON of another tool: otlp (OTLP over HTTP), jaeger (its page and API), chrome "
+          "(ui.perfetto.dev, Firefox Profiler, speedscope)")
+      ->type_name("FORMAT")
+      ->transform(choice(exports))
+      ->excludes(json);
   show->footer(
       R"(Children of another machine are shifted by the offset of its clock. The self time of a call to another service is what
 is left without the callee: network and queues.
@@ -136,6 +170,8 @@ Examples:
   plimsoll trace show 4bf92f35 --traces traces --json
   # what a server has received
   plimsoll trace show 4bf92f3577b34da6a3ce929d0e0e4736 --server ADDR
+  # for ui.perfetto.dev
+  plimsoll trace show 4bf92f3577b34da6a3ce929d0e0e4736 --traces traces.csv --export chrome
 )");
   trace->footer(R"(Example:
   plimsoll trace show 4bf92f3577b34da6a3ce929d0e0e4736 --traces traces.csv

@@ -98,16 +98,17 @@ Result<TraceFiles> read_trace_files(const std::vector<std::string>& paths, const
   return made;
 }
 
-Status expect_traces_or_source(const std::vector<std::string>& traces, const AnswerSource& source) {
+Status expect_traces_or_source(const std::vector<std::string>& traces, const AnswerSource& source,
+                               std::string_view flag) {
   if (traces.empty() == is_named(source)) {
     return {};
   }
-  const char* const flag = source.server.empty() ? "--data" : "--server";
+  const char* const other = source.server.empty() ? "--data" : "--server";
   return with_field(traces.empty()
-                        ? with_hint(fail(ErrorCode::kInvalid, "--traces is required, or --data or --server"),
-                                    "give files of traces, a data directory, or the address of a server")
-                        : fail(ErrorCode::kInvalid, "--traces and {} are both given", flag),
-                    "--traces");
+                        ? with_hint(fail(ErrorCode::kInvalid, "{} is required, or --data or --server", flag),
+                                    "give files, a data directory, or the address of a server")
+                        : fail(ErrorCode::kInvalid, "{} and {} are both given", flag, other),
+                    std::string(flag));
 }
 
 }  // namespace plimsoll::cli

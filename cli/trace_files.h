@@ -22,7 +22,8 @@ Result<TimeRange> parse_time_range(const std::string& since, const std::string& 
 Result<TraceFiles> read_trace_files(const std::vector<std::string>& paths,
                                     const traces::SpanLimits& limits = {});
 
-// kInvalid unless there is one of the two.
-Status expect_traces_or_source(const std::vector<std::string>& traces, const AnswerSource& source);
+// kInvalid unless there is one of the two. `flag`: how files are given.
+Status expect_traces_or_source(const std::vector<std::string>& traces, const AnswerSource& source,
+                               std::string_view flag = "--traces");
 
 }  // namespace plimsoll::cli

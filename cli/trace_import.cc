@@ -19,7 +19,7 @@ bool is_raw_profile(const formats::InputFile& input) {
 
 }  // namespace
 
-Result<TracesImported> TraceImport::import(const formats::InputFile& input) {
+Result<TracesImported> TraceImport::read(const formats::InputFile& input) {
   const formats::TraceLimits limits;
   // The reader of profiles says what is wrong with a file that is too large for either.
   if (input.size_bytes > limits.max_decoded_bytes || is_raw_profile(input)) {
@@ -29,7 +29,8 @@ Result<TracesImported> TraceImport::import(const formats::InputFile& input) {
   if (!content) {
     return propagate(content);
   }
-  traces::SpanSet spans;
+  // All that have few values: who gives a file gives it for what is in it.
+  traces::SpanSet spans({.keeps_attributes = true});
   const auto read = formats::read_spans(as_bytes(*content), spans, limits);
   // Only what has been recognized can be too large.
   if (!read && read.error().code == ErrorCode::kTooLarge) {
@@ -45,6 +46,21 @@ Result<TracesImported> TraceImport::import(const formats::InputFile& input) {
   if (read->taken == 0) {
     return TracesImported();
   }
+  read_spans_ += spans.spans().size();
+  read_.push_back(std::move(spans));
+  return TracesImported{.read = *read, .refused = std::nullopt};
+}
+
+bool TraceImport::is_full() const {
+  constexpr uint64_t kSpansOfGroup = 65'536;
+  constexpr size_t kFilesOfGroup = 256;
+  return read_spans_ >= kSpansOfGroup || read_.size() >= kFilesOfGroup;
+}
+
+Status TraceImport::store() {
+  if (read_.empty()) {
+    return {};
+  }
   if (sink_ == nullptr) {
     auto sink = store::open_span_sink(directory_);
     if (!sink) {
@@ -52,9 +68,24 @@ Result<TracesImported> TraceImport::import(const formats::InputFile& input) {
     }
     sink_ = std::move(*sink);
   }
-  const auto kept = sink_->add(spans, 1);
-  return kept ? Result<TracesImported>(TracesImported{.read = *read, .refused = std::nullopt})
-              : propagate(kept);
+  std::vector<store::SpanBatch> batches;
+  for (const traces::SpanSet& spans : read_) {
+    batches.push_back({&spans, 1});
+  }
+  const auto kept = sink_->add_all(batches);
+  read_.clear();
+  read_spans_ = 0;
+  return kept ? Status() : propagate(kept);
+}
+
+Status TraceImport::merge() {
+  while (sink_ != nullptr) {
+    const auto merged = sink_->merge_once({});
+    if (!merged || merged->merged == 0) {
+      return merged ? Status() : propagate(merged);
+    }
+  }
+  return {};
 }
 
 }  // namespace plimsoll::cli

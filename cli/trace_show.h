@@ -1,11 +1,13 @@
 // `plimsoll trace show`: one request as a tree with times.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "cli/views/answer_source.h"
+#include "formats/traces/write_spans.h"
 
 namespace plimsoll::cli {
 
@@ -14,6 +16,7 @@ struct TraceShowOptions {
   std::vector<std::string> traces;  // files and folders
   AnswerSource source;              // or a store; then the ID is whole
   bool is_json = false;
+  std::optional<formats::TraceExport> exported = std::nullopt;  // in the format of another tool instead
 };
 
 Status run_trace_show(const TraceShowOptions& options);

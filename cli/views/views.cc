@@ -21,16 +21,19 @@ constexpr uint64_t kMaxStatementBytes = uint64_t{1} << 20;
 // A data directory, maybe next to the server that writes it.
 class DirectorySources : public query::ViewSources {
  public:
-  explicit DirectorySources(std::string data_dir) : data_dir_(std::move(data_dir)) {}
+  explicit DirectorySources(const std::string& data_dir)
+      : data_dir_(data_dir), fleet_(store::open_fleet(data_dir)) {}
 
   Result<std::shared_ptr<const query::Snapshot>> snapshot(const store::TimeSpans& times) override {
     return query::Snapshot::load(data_dir_, times);
   }
   const std::string& data_dir() const override { return data_dir_; }
+  const store::Fleet& fleet() const override { return *fleet_; }
   query::KnownDraws::DrawAgain draw_again() const override { return scheduler::draw_again; }
 
  private:
   const std::string data_dir_;
+  const std::unique_ptr<const store::Fleet> fleet_;
 };
 
 std::string path_of(std::string_view name) {
