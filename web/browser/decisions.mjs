@@ -7,7 +7,6 @@ import {
   keepsReporting,
   parametersOf,
   percent,
-  seriousFindings,
   server,
   within,
 } from "./support.mjs";
@@ -338,31 +337,3 @@ test("hostile names of experiments and filters are text", () =>
       await page.getByText("\\u202eb").first().waitFor();
     },
   ));
-
-const PAGES = [
-  ["hardware", HARDWARE, ".answer .forest"],
-  ["placement", "?page=placement&since=4h", ".assignment"],
-  ["experiments", "?page=experiments", ".definition"],
-  ["a plan", experiment(), ".curve .marked"],
-  ["progress", experiment(RUNS), ".jobs-observed"],
-  ["a result", experiment([["until", OVER]]), ".answer .forest"],
-];
-
-for (const [name, address, selector] of PAGES) {
-  test(`axe-core finds nothing serious, light and dark, and 400 pixels are wide enough: ${name}`, () =>
-    within(address, { colorScheme: "light" }, async (page) => {
-      await page.waitForSelector(selector);
-      await settled(page);
-      assert.deepEqual(await seriousFindings(page), [], "light");
-      await page.emulateMedia({ colorScheme: "dark" });
-      await page.waitForSelector("[data-theme=dark]");
-      assert.deepEqual(await seriousFindings(page), [], "dark");
-      await page.setViewportSize({ width: 400, height: 800 });
-      await page.waitForFunction(() => innerWidth === 400);
-      await page.reload();
-      await page.waitForSelector(selector);
-      await settled(page);
-      const widest = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(widest <= 400, `the page is ${widest} pixels wide`);
-    }));
-}

@@ -212,3 +212,37 @@ test("a drag over the plot chooses a time range", () =>
     await page.waitForFunction(() => new URL(location.href).searchParams.has("until"));
     await page.waitForSelector(".answer table");
   }));
+
+test("over time: each step of the largest rows has the API's share and margin, as a plot and as a table", async () => {
+  // Relative times would have other steps when the API is asked.
+  const { from, to } = (await api("top", [["limit", "1"]])).coverage;
+  const question = [
+    ["since", from],
+    ["until", to],
+    ["by", "job"],
+  ];
+  await within(`?page=explore&show=series&${new URLSearchParams(question)}`, {}, async (page) => {
+    await page.waitForSelector(".answer .timeline");
+    const { rows } = await api("series", [...question, ["limit", "6"]]);
+    const jobs = new Set(rows.map(({ job }) => job));
+    assert.ok(jobs.size > 2 && rows.length > 2 * jobs.size, `${rows.length} rows`);
+    assert.equal(await page.locator(".answer .timeline .line").count(), jobs.size);
+    assert.ok((await page.locator(".answer .timeline .intervals").first().getAttribute("d")).includes("V"));
+    await page.getByText(/^As a table/).click();
+    const shown = await cellsOf(page);
+    assert.equal(shown.length, rows.length);
+    for (const [i, row] of rows.entries()) {
+      const text = shown[i].join(" ");
+      assert.ok(text.includes(row.job || "(none)"), text);
+      if (row.self_share === null) continue;
+      assert.ok(text.includes(percent(row.self_share)), text);
+      if (row.self_share_margin !== null && row.self_share_margin >= 0.00005)
+        assert.ok(text.includes(`\u00b1${(row.self_share_margin * 100).toFixed(2)}`), text);
+    }
+    await page.getByRole("button", { name: "per machine and second" }).click();
+    await page.waitForFunction(() => new URL(location.href).searchParams.get("measure") === "rate");
+    await page.getByText(/^As a table/).waitFor();
+    await page.goBack();
+    await page.waitForFunction(() => !new URL(location.href).searchParams.has("measure"));
+  });
+});

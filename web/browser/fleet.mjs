@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
-import http from "node:http";
 import { test } from "node:test";
-import { api, cellsOf, keepsReporting, parametersOf, percent, plimsoll, server, within } from "./support.mjs";
+import {
+  api,
+  cellsOf,
+  keepsReporting,
+  layoutShift,
+  parametersOf,
+  percent,
+  plimsoll,
+  proxy,
+  server,
+  within,
+} from "./support.mjs";
 
 keepsReporting("page_fleet");
 
@@ -82,21 +92,6 @@ test("overhead is shown against the budget of which most is used", () =>
     assert.ok((await tile.innerText()).includes(`at most ${percent(most.limit)}`));
   }));
 
-// What has moved so far without being asked to, as browsers sum it; under 0.1 counts as good (web.dev/cls).
-function layoutShift(page) {
-  return page.evaluate(
-    () =>
-      new Promise((done) => {
-        let sum = 0;
-        const add = (list) => {
-          for (const { value } of list.getEntries()) sum += value;
-        };
-        new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
-        requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
-      }),
-  );
-}
-
 test("what is wrong is listed with what to do, and what is stopped with how it ends", () =>
   within("", {}, async (page, { told }) => {
     await page.waitForSelector("section[aria-labelledby=attention] .problems");
@@ -115,7 +110,8 @@ test("what is wrong is listed with what to do, and what is stopped with how it e
       await page.reload();
       await page.waitForSelector(".stops .problems");
       await page.waitForSelector(".tiles:not(.waits)");
-      assert.ok((await layoutShift(page)) < 0.1, "nothing is pushed down");
+      const { sum, moved } = await layoutShift(page);
+      assert.ok(sum < 0.1, `nothing is pushed down: ${moved.join("; ")}`);
       const stop = await page.locator(".stops").innerText();
       assert.ok(stop.includes("everything: nothing is measured"), stop);
       assert.ok(stop.includes("<b>latency</b>"), stop);
@@ -169,49 +165,6 @@ test("a tab that is not seen asks nothing", () =>
     assert.ok(asked.length > 0);
   }));
 
-// A proxy as operators have it: below a path, and sometimes without its server.
-function proxy(prefix) {
-  let isUp = true;
-  const listening = http.createServer((request, response) => {
-    if (!isUp || !request.url.startsWith(`${prefix}/`)) {
-      request.socket.destroy();
-      return;
-    }
-    const target = new URL(server);
-    const forwarded = http.request(
-      {
-        host: target.hostname,
-        port: target.port,
-        path: request.url.slice(prefix.length),
-        method: request.method,
-        headers: { ...request.headers, host: target.host },
-      },
-      (answer) => {
-        response.writeHead(answer.statusCode, answer.headers);
-        answer.pipe(response);
-      },
-    );
-    forwarded.on("error", () => request.socket.destroy());
-    response.on("close", () => response.writableEnded || forwarded.destroy());
-    request.pipe(forwarded);
-  });
-  return new Promise((resolve) => {
-    listening.listen(0, "127.0.0.1", () => {
-      resolve({
-        base: `http://127.0.0.1:${listening.address().port}${prefix}`,
-        set up(value) {
-          isUp = value;
-        },
-        close: () =>
-          new Promise((closed) => {
-            listening.closeAllConnections();
-            listening.close(closed);
-          }),
-      });
-    });
-  });
-}
-
 test("below a path of a proxy, and while the server is away and back", async () => {
   const behind = await proxy("/tools/plimsoll");
   try {
@@ -221,10 +174,10 @@ test("below a path of a proxy, and while the server is away and back", async () 
       async (page, { wrong }) => {
         await page.waitForSelector(".answer table");
         assert.deepEqual(wrong, []);
-        behind.up = false;
+        behind.isUp = false;
         await page.getByRole("button", { name: "1 day" }).click();
         await page.getByText("The server does not answer.").first().waitFor();
-        behind.up = true;
+        behind.isUp = true;
         await page.waitForSelector(".away", { state: "detached" });
         await page.waitForFunction(
           () => document.querySelector(".answer table") && !document.querySelector(".answer .old"),
@@ -232,6 +185,52 @@ test("below a path of a proxy, and while the server is away and back", async () 
         assert.ok(page.url().startsWith(`${behind.base}/?`));
       },
     );
+  } finally {
+    await behind.close();
+  }
+});
+
+test("what takes long says so, is cancelled where it is computed, and asked again", async () => {
+  const behind = await proxy("");
+  try {
+    await within("?page=views", { base: behind.base, expectErrors: true }, async (page) => {
+      await page.waitForSelector(".views nav a");
+      behind.holds = (url) => url.startsWith("/api/v1/top?");
+      await page.goto(`${behind.base}/?page=explore&since=3h`);
+      await page.locator(".answer").getByText("Computing for 3 s").waitFor();
+      assert.equal(await page.locator(".answer .waiting").getAttribute("role"), "status");
+      assert.equal(behind.held.length, 1);
+      assert.equal(behind.held[0].isGivenUp, false);
+      await page.locator(".answer").getByRole("button", { name: "Cancel" }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByText("Cancelled.").waitFor();
+      await behind.held[0].ended;
+      assert.equal(behind.held[0].isGivenUp, true);
+      // It stays cancelled until the reader asks.
+      behind.holds = () => false;
+      await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+      await page.getByText("Cancelled.").waitFor();
+      await page.getByRole("button", { name: "Ask again" }).click();
+      await page.waitForSelector(".answer table");
+    });
+  } finally {
+    await behind.close();
+  }
+});
+
+test("a question that is changed gives up the one before", async () => {
+  const behind = await proxy("");
+  try {
+    await within("?page=views", { base: behind.base }, async (page) => {
+      await page.waitForSelector(".views nav a");
+      behind.holds = (url) => url.startsWith("/api/v1/top?") && url.includes("since=3h");
+      await page.goto(`${behind.base}/?page=explore&since=3h`);
+      await page.locator(".answer .waiting").waitFor();
+      await page.getByRole("button", { name: "1 day" }).click();
+      await page.waitForSelector(".answer table");
+      await behind.held[0].ended;
+      assert.equal(behind.held[0].isGivenUp, true);
+    });
   } finally {
     await behind.close();
   }

@@ -55,15 +55,17 @@ test("daemons are counted by version and state", () =>
 test("draws show their responses, and why assignments were refused or failed", () =>
   within("?page=health", {}, async (page, { told }) => {
     await page.waitForSelector("section[aria-labelledby=draws] table");
-    // The newest with trouble: a scheduled one may have come since.
-    const draw = (await told.get("draws?limit=8")).rows.find(
-      ({ refused, failed, lost }) => refused + failed + lost > 0,
+    const { rows: draws } = await told.get("draws?limit=8");
+    assert.ok(
+      draws.some(({ refused, failed }) => refused > 0 && failed > 0),
+      JSON.stringify(draws),
     );
-    assert.ok(draw.refused > 0 && draw.failed > 0, JSON.stringify(draw));
+    // Reasons are shown of the newest with trouble, which may be a scheduled one: its window is anywhere in this hour.
+    const draw = draws.find(({ refused, failed, lost }) => refused + failed + lost > 0);
     const shown = await cellsOf(page, "section[aria-labelledby=draws] table");
     const cells = shown.find(([id]) => id === draw.draw);
     assert.ok(cells.join(" ").includes(`${draw.refused} refused`), cells.join(" "));
-    await page.getByText("opening cpu-clock: too many open files").first().waitFor();
+    await page.waitForSelector("section[aria-labelledby=draws] .shown .shown table");
     const question = new URLSearchParams({ draw: draw.draw, limit: "10000" });
     const { rows } = await told.get(`draws?${question}`);
     const troubled = rows.filter(({ outcome }) => ["refused", "failed", "lost"].includes(outcome));

@@ -1,5 +1,6 @@
 // What the tests in a browser share.
 import assert from "node:assert/strict";
+import http from "node:http";
 import { createRequire } from "node:module";
 import { execFile, execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -8,6 +9,7 @@ import { chromium } from "playwright-core";
 
 export const server = process.env.PLIMSOLL_URL;
 export const NARROW = "\u202f";
+export const NARROW_PIXELS = 400; // a window that every page has to fit
 
 let browser;
 before(async () => {
@@ -73,6 +75,19 @@ export async function within(address, options, use) {
   await open.close();
 }
 
+// A question asked on the start page and answered with at most `most` clicks; `click` counts.
+export async function askedCold(most, walk) {
+  await within("", {}, async (page) => {
+    await page.waitForSelector(".panel.wide table");
+    let clicks = 0;
+    await walk(page, async (target) => {
+      clicks += 1;
+      await target.click();
+    });
+    assert.ok(clicks <= most && clicks <= 3, `${clicks} clicks`);
+  });
+}
+
 export async function api(view, parameters = [], token = "") {
   const query = new URLSearchParams(parameters).toString();
   const response = await fetch(
@@ -129,6 +144,77 @@ export async function cellsOf(page, selector = ".answer table") {
   return page
     .locator(`${selector} tbody tr`)
     .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent.trim())));
+}
+
+// What has moved so far without being asked to, as browsers sum it; under 0.1 counts as good (web.dev/cls). moved: what, and how far.
+export function layoutShift(page) {
+  return page.evaluate(
+    () =>
+      new Promise((done) => {
+        let sum = 0;
+        const moved = [];
+        const named = ({ node, previousRect, currentRect }) =>
+          `${node?.localName ?? node?.nodeName}.${node?.className ?? ""} ${previousRect.y} to ${currentRect.y}`;
+        new PerformanceObserver((list) => {
+          for (const { value, sources } of list.getEntries()) {
+            sum += value;
+            moved.push(`${value.toFixed(3)}: ${sources.map(named).join(", ")}`);
+          }
+        }).observe({ type: "layout-shift", buffered: true });
+        requestAnimationFrame(() => requestAnimationFrame(() => done({ sum, moved })));
+      }),
+  );
+}
+
+// A proxy as operators have it: below a path, and while !isUp without its server. A request that `holds` says is kept (in `held`) and not
+// answered; isGivenUp once the browser has closed it, which a proxy passes on to the server.
+export function proxy(prefix) {
+  const behind = { isUp: true, holds: () => false, held: [] };
+  const keep = (response) => {
+    const one = { isGivenUp: false };
+    one.ended = new Promise((ended) =>
+      response.on("close", () => {
+        one.isGivenUp = !response.writableEnded;
+        ended();
+      }),
+    );
+    behind.held.push(one);
+  };
+  const forward = (request, response) => {
+    const target = new URL(server);
+    const forwarded = http.request(
+      {
+        host: target.hostname,
+        port: target.port,
+        path: request.url.slice(prefix.length),
+        method: request.method,
+        headers: { ...request.headers, host: target.host },
+      },
+      (answer) => {
+        response.writeHead(answer.statusCode, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    forwarded.on("error", () => request.socket.destroy());
+    response.on("close", () => response.writableEnded || forwarded.destroy());
+    request.pipe(forwarded);
+  };
+  const listening = http.createServer((request, response) => {
+    if (!behind.isUp || !request.url.startsWith(`${prefix}/`)) request.socket.destroy();
+    else if (behind.holds(request.url.slice(prefix.length))) keep(response);
+    else forward(request, response);
+  });
+  behind.close = () =>
+    new Promise((closed) => {
+      listening.closeAllConnections();
+      listening.close(closed);
+    });
+  return new Promise((resolve) => {
+    listening.listen(0, "127.0.0.1", () => {
+      behind.base = `http://127.0.0.1:${listening.address().port}${prefix}`;
+      resolve(behind);
+    });
+  });
 }
 
 const require = createRequire(import.meta.url);

@@ -17,7 +17,7 @@ export type PageName = (typeof PAGES)[number];
 // What questions about the same samples have in common, whatever the page.
 export const SELECTION: readonly string[] = ["event", "where", "focus", "ignore", "hide", "since", "until"];
 
-export const SHOWN = ["table", "flame", "icicle", "sandwich"] as const;
+export const SHOWN = ["table", "flame", "icicle", "sandwich", "series"] as const;
 export type Shown = (typeof SHOWN)[number];
 
 export interface Address {

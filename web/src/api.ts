@@ -175,6 +175,7 @@ export class Asked<T> {
   });
   private running: AbortController | undefined;
   private key = "";
+  private asked_ms = -Infinity;
   private retry: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly load: (signal: AbortSignal) => Promise<T>) {}
@@ -185,10 +186,12 @@ export class Asked<T> {
     this.start();
   }
 
-  // An answer that takes longer than the interval between refreshes has to come too, and what was cancelled stays so.
-  refresh(): void {
+  // Unless it was asked within `min_age_ms`. An answer that takes longer than the interval between refreshes has to come too, and what was
+  // cancelled stays so.
+  refresh(min_age_ms = 0): void {
     const { state, error } = this.answer.peek();
-    if (state !== "loading" && error?.status !== CANCELLED) this.start();
+    if (state === "loading" || error?.status === CANCELLED) return;
+    if (performance.now() - this.asked_ms >= min_age_ms) this.start();
   }
 
   private start(): void {
@@ -196,9 +199,10 @@ export class Asked<T> {
     clearTimeout(this.retry);
     const controller = new AbortController();
     this.running = controller;
+    this.asked_ms = performance.now();
     const { key } = this;
     const before = this.answer.peek();
-    this.answer.value = { ...before, state: "loading", error: undefined, since: performance.now() };
+    this.answer.value = { ...before, state: "loading", error: undefined, since: this.asked_ms };
     this.load(controller.signal).then(
       (value) => {
         if (controller.signal.aborted) return;

@@ -2,7 +2,7 @@
 import type { Address } from "./address.ts";
 import { valueOf, valuesOf } from "./address.ts";
 import type { Row } from "./api.ts";
-import { timeOf } from "./times.ts";
+import { timeOf, timeText } from "./times.ts";
 
 // Those that the views of an experiment do not take: what people call it.
 export const NAME = "name";
@@ -209,7 +209,7 @@ export function keptOf(rows: readonly Row[]): Kept[] {
 function fixedTime(text: string, now: number): string {
   const at = timeOf(text, now);
   if (at === undefined || at === timeOf(text, now - 3_600_000)) return text;
-  return new Date(Math.floor(at / 1000) * 1000).toISOString().replace(".000Z", "Z");
+  return timeText(at);
 }
 
 export type Definition = Readonly<Record<string, string | readonly string[]>>;

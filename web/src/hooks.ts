@@ -22,6 +22,7 @@ export function useAnswer<T>(
   useEffect(() => () => asked.stop(), []);
   useEffect(() => {
     if (refresh_ms === 0 || !seen || question === undefined) return undefined;
+    asked.refresh(refresh_ms); // who comes back to the tab does not wait for the next time
     const timer = setInterval(() => asked.refresh(), refresh_ms);
     return () => clearInterval(timer);
   }, [key, seen, refresh_ms]);

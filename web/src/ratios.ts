@@ -1,6 +1,6 @@
 // Several events side by side: what the view `top` gives for them. Pure.
 import type { Column, Row } from "./api.ts";
-import type { Verdict } from "./flame/draw.ts";
+import type { Verdict } from "./flame/colours.ts";
 
 // "instructions/cycles": columns of the ratios to the first event, in their order.
 export function ratioColumns(columns: readonly Column[]): string[] {

@@ -4,6 +4,7 @@ import type { Table } from "./api.ts";
 export interface Line {
   name: string;
   values: (number | undefined)[]; // by time; undefined: no profiles
+  intervals: ([number, number] | undefined)[]; // of 95 %; undefined: there is none
 }
 
 export interface Points {
@@ -11,6 +12,7 @@ export interface Points {
   times: number[]; // ms; where steps begin
   step_ms: number;
   largest: number;
+  highest: number; // end of an interval, or value
   unit: string;
 }
 
@@ -28,16 +30,22 @@ export function pointsOf(table: Table): Points {
   const place = new Map(times.map((time, i) => [time, i]));
   const lines = new Map<string, Line>();
   let largest = 0;
+  let highest = 0;
   for (const row of table.rows) {
     const name = dimensions.map((dimension) => String(row[dimension] ?? "") || "(none)").join(" \u00b7 ");
     let line = lines.get(name);
-    if (line === undefined)
-      lines.set(name, (line = { name, values: new Array<number | undefined>(times.length).fill(undefined) }));
+    if (line === undefined) {
+      const none = (): undefined[] => new Array<undefined>(times.length).fill(undefined);
+      lines.set(name, (line = { name, values: none(), intervals: none() }));
+    }
     const value = row[measure];
     const at = place.get(Date.parse(String(row["time"])));
     if (typeof value !== "number" || at === undefined) continue;
     line.values[at] = value;
     largest = Math.max(largest, value);
+    const [low, high] = [row[`${measure}_low`], row[`${measure}_high`]];
+    if (typeof low === "number" && typeof high === "number") line.intervals[at] = [low, high];
+    highest = Math.max(highest, line.intervals[at]?.[1] ?? value);
   }
   let step_ms = Infinity;
   for (let i = 1; i < times.length; ++i) step_ms = Math.min(step_ms, times[i]! - times[i - 1]!);
@@ -46,6 +54,7 @@ export function pointsOf(table: Table): Points {
     times,
     step_ms: Number.isFinite(step_ms) ? step_ms : 60_000,
     largest: largest === 0 ? 1 : largest,
+    highest: highest === 0 ? 1 : highest,
     unit: table.columns.find(({ name }) => name === measure)?.unit ?? "",
   };
 }

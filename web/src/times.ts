@@ -39,7 +39,12 @@ export function earlierBy(time: string, duration: string): string | undefined {
   const ago = time === "" ? 0 : agoOf(time);
   if (ago !== undefined) return ago === 0 && /[a-z]$/.test(duration) ? duration : `${ago + by}s`;
   const at = dateOf(time);
-  return at === undefined ? undefined : new Date(at - by * 1000).toISOString().replace(/\.\d+Z$/, "Z");
+  return at === undefined ? undefined : timeText(at - by * 1000);
+}
+
+// A time in ms as the API takes it: in whole seconds, so that addresses stay short.
+export function timeText(ms: number): string {
+  return new Date(Math.floor(ms / 1000) * 1000).toISOString().replace(".000Z", "Z");
 }
 
 // In ms; undefined where it cannot be read, or is not given.

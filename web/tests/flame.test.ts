@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contrast, DARK, fillOf, LIGHT } from "../src/flame/colours.ts";
+import type { Picture } from "../src/flame/svg.ts";
 import { svgOf } from "../src/flame/svg.ts";
 import { boxesOf, fitted, matchSpans, neighbour } from "../src/flame/layout.ts";
 import { searchOf } from "../src/flame/pattern.ts";
 import { matchesOf, patternOf } from "../src/flame/search.ts";
 import type { FlameAnswer, Tree } from "../src/flame/tree.ts";
-import { nameOf, nodeAt, nodeOfKey, pathKey, pathTo, rows, size, treeOf } from "../src/flame/tree.ts";
+import { Kind, nameOf, nodeAt, nodeOfKey, pathKey, pathTo, rows, size, treeOf } from "../src/flame/tree.ts";
 import { foldedText, sandwich, withoutRecursion } from "../src/flame/derived.ts";
 
 // Of folded stacks, as the server would answer: children largest first.
@@ -261,6 +262,40 @@ test("a picture shows the stacks at their places, and hostile names as text", ()
   assert.ok(!text.includes("<b"));
   assert.match(text, /<rect x="300.0" y="36"/);
   assert.match(picture(true), /<rect x="300.0" y="0"/);
+});
+
+test("a picture has the marks of the graph: verdicts, matches, kernel code and inlined functions", () => {
+  const tree = treeFrom({ "main;grown": 3, "main;rest": 2, "main;tiny": 1 });
+  const nodeNamed = (wanted: string): number => tree.name.findIndex((name) => tree.names[name] === wanted);
+  tree.kind[nodeNamed("rest")] = Kind.kernel;
+  tree.inlined[nodeNamed("tiny")] = 1;
+  const picture = (more: Partial<Picture>): string =>
+    svgOf({
+      tree,
+      palette: LIGHT,
+      colourBy: "function",
+      rootBelow: false,
+      short: false,
+      from: 0,
+      to: tree.total[0]!,
+      width: 400,
+      ...more,
+    });
+  const boxOf = (text: string, name: string): string =>
+    new RegExp(`<g><title>${name}:[^]*?</g>`).exec(text)?.[0] ?? "";
+  const usual = picture({});
+  assert.match(boxOf(usual, "rest"), /fill="url\(#hatch-0\)"/);
+  assert.match(usual, new RegExp(`<pattern id="hatch-0"[^]*fill="${LIGHT.kernel}"`));
+  assert.match(boxOf(usual, "tiny"), /stroke-dasharray/);
+  const judged = picture({ verdicts: new Map([["grown", "more"], ["rest", "less"]]) });
+  assert.ok(boxOf(judged, "grown").includes(`fill="${LIGHT.more}"`));
+  assert.ok(boxOf(judged, "rest").includes(`fill="${LIGHT.less}"`));
+  assert.match(boxOf(judged, "tiny"), /fill="url\(#hatch-0\)"/, "not judged");
+  const pattern = patternOf("grown");
+  assert.ok(pattern !== undefined && "search" in pattern);
+  const searched = picture({ matches: matchesOf(tree, pattern.search) });
+  assert.ok(boxOf(searched, "grown").includes(`fill="${LIGHT.match}"`));
+  assert.ok(boxOf(searched, "rest").includes(`fill="${LIGHT.faded}"`));
 });
 
 test("stacks of any depth need no deep recursion", () => {

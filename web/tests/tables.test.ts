@@ -44,7 +44,7 @@ test("rows of a series are lines, with gaps where there are no profiles", () => 
     table(
       ["time", "machines", "job", "self_rate", "self_rate_margin", "total_rate"],
       [
-        { time: "2026-01-01T00:00:00Z", machines: 1, job: "a", self_rate: 5 },
+        { time: "2026-01-01T00:00:00Z", machines: 1, job: "a", self_rate: 5, self_rate_low: 2, self_rate_high: 8 },
         { time: "2026-01-01T00:00:00Z", machines: 1, job: "", self_rate: 1 },
         { time: "2026-01-01T00:01:00Z", machines: 1, job: "a", self_rate: 7 },
         { time: "2026-01-01T00:05:00Z", machines: 1, job: "a", self_rate: null },
@@ -52,11 +52,12 @@ test("rows of a series are lines, with gaps where there are no profiles", () => 
     ),
   );
   assert.deepEqual(points.lines, [
-    { name: "a", values: [5, 7, undefined] },
-    { name: "(none)", values: [1, undefined, undefined] },
+    { name: "a", values: [5, 7, undefined], intervals: [[2, 8], undefined, undefined] },
+    { name: "(none)", values: [1, undefined, undefined], intervals: [undefined, undefined, undefined] },
   ]);
   assert.equal(points.step_ms, 60_000);
   assert.equal(points.largest, 7);
+  assert.equal(points.highest, 8);
   assert.equal(points.unit, "count/s");
   assert.deepEqual(pointsOf(table(["time"], [])).times, []);
 });

@@ -1,13 +1,14 @@
 // Colours of boxes. Pure. Hues that people with any colour vision keep apart (after Okabe and Ito), of one lightness, so that text on
 // each of them has a contrast of 4.5:1 and more.
 import type { Tree } from "./tree.ts";
-import { nameOf } from "./tree.ts";
+import { Kind, nameOf } from "./tree.ts";
 
 export type ColourBy = "binary" | "function" | "kind";
+export type Verdict = "more" | "less" | "chance" | "unknown";
 
 export interface Palette {
   fills: readonly string[]; // by binary or function
-  strokes: readonly string[]; // of lines in a plot, in this order
+  strokes: readonly string[]; // of lines in a plot, in this order: chosen to stay apart for any colour vision (tests/colours.test.ts)
   kernel: string;
   unknown: string;
   root: string;
@@ -27,7 +28,7 @@ export interface Palette {
 
 export const LIGHT: Palette = {
   fills: ["#f5c98b", "#a9d4ef", "#9fd8c4", "#f0e29a", "#edbcd5", "#c9cdf2", "#f3bfa5", "#c9dfa3"],
-  strokes: ["#0b6b78", "#b4520a", "#5156b0", "#8a6d00", "#9b3f73", "#1a62a8", "#3f7326", "#a33a22"],
+  strokes: ["#0b6b78", "#b4520a", "#9386d7", "#5d2882", "#bc845e", "#6b311e"],
   kernel: "#c5ccd6",
   unknown: "#e0ddd6",
   root: "#e9e5dc",
@@ -47,7 +48,7 @@ export const LIGHT: Palette = {
 
 export const DARK: Palette = {
   fills: ["#8a5a1c", "#23587d", "#1f6a55", "#6b6118", "#7d3d5e", "#484f94", "#8a4630", "#4c6624"],
-  strokes: ["#5cc3cf", "#f0a45e", "#a9aef5", "#e0cb5c", "#e69cc3", "#8fc0f5", "#a3cf7d", "#f09a82"],
+  strokes: ["#5cc3cf", "#f0a45e", "#8b7ee4", "#c4eeb4", "#bd5479", "#95703f"],
   kernel: "#45505f",
   unknown: "#3b3f45",
   root: "#30363e",
@@ -96,4 +97,36 @@ export function codeBaseOf(tree: Tree, node: number): string {
   if (binary !== "") return binary;
   const file = tree.files[tree.file[node]!] ?? "";
   return file === "" ? (/^[^:(<.]*/.exec(nameOf(tree, node))?.[0] ?? "") : file.replace(/\/?[^/]*$/, "");
+}
+
+export interface Colouring {
+  tree: Tree;
+  palette: Palette;
+  colourBy: ColourBy;
+  verdicts?: ReadonlyMap<string, Verdict> | undefined; // by function: they colour in place of colourBy
+}
+
+export interface Fill {
+  colour: string;
+  hatch: number; // pixels from one of its lines to the next; 0: none
+}
+
+const HATCH_UNKNOWN = 4;
+const HATCH_KERNEL = 5;
+
+// Of a box on the canvas as in a file. ofText: where the caller keeps fills of texts.
+export function fillOfNode(
+  { tree, palette, colourBy, verdicts }: Colouring,
+  node: number,
+  ofText = (text: string): string => fillOf(palette, text),
+): Fill {
+  const plain = (colour: string): Fill => ({ colour, hatch: 0 });
+  if (node === 0) return plain(palette.root);
+  if (verdicts !== undefined) {
+    const verdict = verdicts.get(nameOf(tree, node)) ?? "unknown";
+    return verdict === "unknown" ? { colour: palette.chance, hatch: HATCH_UNKNOWN } : plain(palette[verdict]);
+  }
+  if (tree.kind[node] === Kind.kernel) return { colour: palette.kernel, hatch: HATCH_KERNEL };
+  if (tree.kind[node] === Kind.unknown) return plain(palette.unknown);
+  return plain(ofText(colourBy === "function" ? nameOf(tree, node) : codeBaseOf(tree, node)));
 }

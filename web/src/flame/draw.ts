@@ -1,23 +1,18 @@
 // Draws a tree on a canvas that is as large as what can be seen of it.
 import { clipped, shortName } from "../format.ts";
-import type { ColourBy, Palette } from "./colours.ts";
-import { codeBaseOf, fillOf } from "./colours.ts";
+import type { Colouring, Palette } from "./colours.ts";
+import { fillOf, fillOfNode } from "./colours.ts";
 import type { Box, View } from "./layout.ts";
 import { boxesOf, fitted, matchSpans } from "./layout.ts";
 import type { Matches } from "./search.ts";
 import type { Tree } from "./tree.ts";
-import { isBelow, Kind, nameOf, rows } from "./tree.ts";
+import { isBelow, nameOf, rows } from "./tree.ts";
 
 export const ROW = 20; // pixels
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
 const STRIP = 5;
 
-export type Verdict = "more" | "less" | "chance" | "unknown";
-
-export interface Scene {
-  tree: Tree;
-  palette: Palette;
-  colourBy: ColourBy;
+export interface Scene extends Colouring {
   view: View;
   height: number; // pixels
   top: number; // of what is seen: pixels scrolled
@@ -26,7 +21,6 @@ export interface Scene {
   matches: Matches | undefined;
   selected: number; // node; -1: none
   short: boolean; // names
-  verdicts: ReadonlyMap<string, Verdict> | undefined; // by function
 }
 
 export function contentHeight(tree: Tree): number {
@@ -114,24 +108,9 @@ export class Painter {
   }
 
   private fillOfNode(scene: Scene, node: number): CanvasPattern | string {
-    const { tree, palette } = scene;
-    if (node === 0) return palette.root;
-    const kind = tree.kind[node]!;
-    if (scene.verdicts !== undefined) {
-      switch (scene.verdicts.get(nameOf(tree, node))) {
-        case "more":
-          return palette.more;
-        case "less":
-          return palette.less;
-        case "chance":
-          return palette.chance;
-        default:
-          return this.hatch(palette.chance, palette.text, 4);
-      }
-    }
-    if (kind === Kind.kernel) return this.hatch(palette.kernel, palette.text, 5);
-    if (kind === Kind.unknown) return palette.unknown;
-    return this.fill(palette, scene.colourBy === "function" ? nameOf(tree, node) : codeBaseOf(tree, node));
+    const { palette } = scene;
+    const { colour, hatch } = fillOfNode(scene, node, (text) => this.fill(palette, text));
+    return hatch === 0 ? colour : this.hatch(colour, palette.text, hatch);
   }
 
   draw(scene: Scene): void {

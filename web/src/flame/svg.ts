@@ -1,11 +1,11 @@
 // A flame graph as a picture for a report: what can be seen of the whole at a width, with a title on each box. Pure.
 import { clipped, quantity, share, shortName } from "../format.ts";
-import type { ColourBy, Palette } from "./colours.ts";
-import { codeBaseOf, fillOf } from "./colours.ts";
+import type { Colouring, Fill } from "./colours.ts";
+import { fillOfNode } from "./colours.ts";
 import type { Box } from "./layout.ts";
 import { boxesOf, fitted } from "./layout.ts";
-import type { Tree } from "./tree.ts";
-import { Kind, nameOf, rows } from "./tree.ts";
+import type { Matches } from "./search.ts";
+import { nameOf, rows } from "./tree.ts";
 
 const ROW = 18;
 const CHARACTER = 6.6; // the mean width of a letter at 12 pixels; readers of the picture have fonts of their own
@@ -14,53 +14,83 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }
 
-export interface Picture {
-  tree: Tree;
-  palette: Palette;
-  colourBy: ColourBy;
+export interface Picture extends Colouring {
   rootBelow: boolean;
   short: boolean;
+  matches?: Matches | undefined;
   from: number; // what is zoomed into
   to: number;
   width: number;
 }
 
-function fillOfNode({ tree, palette, colourBy }: Picture, node: number, isRun: boolean): string {
-  if (isRun) return palette.run;
-  if (node === 0) return palette.root;
-  if (tree.kind[node] === Kind.kernel) return palette.kernel;
-  if (tree.kind[node] === Kind.unknown) return palette.unknown;
-  return fillOf(palette, colourBy === "function" ? nameOf(tree, node) : codeBaseOf(tree, node));
+// Hatched fills as patterns of the picture, each once.
+class Patterns {
+  private readonly ids = new Map<string, string>();
+  readonly definitions: string[] = [];
+
+  constructor(private readonly line: string) {}
+
+  fill({ colour, hatch }: Fill): string {
+    if (hatch === 0) return colour;
+    const key = `${colour} ${hatch}`;
+    let id = this.ids.get(key);
+    if (id === undefined) {
+      id = `hatch-${this.ids.size}`;
+      this.ids.set(key, id);
+      this.definitions.push(
+        `<pattern id="${id}" width="${hatch}" height="${hatch}" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="${hatch}" height="${hatch}" fill="${colour}"/><path d="M0 0V${hatch}" stroke="${this.line}" stroke-opacity="0.32" stroke-width="1.2"/></pattern>`,
+      );
+    }
+    return `url(#${id})`;
+  }
 }
 
-function boxAt(picture: Picture, { node, x, width, isRun }: Box, y: number): string {
-  const { tree } = picture;
-  const fill = fillOfNode(picture, node, isRun);
-  const rectangle = `<rect x="${x.toFixed(1)}" y="${y}" width="${Math.max(0.4, width - 0.6).toFixed(1)}" height="${ROW - 1}" fill="${fill}"/>`;
+function coloursOf(picture: Picture, { node, isRun, isMatch }: Box, patterns: Patterns): [string, string] {
+  const { palette, matches } = picture;
+  if (isMatch) return [palette.match, palette.matchText];
+  if (matches !== undefined) return [palette.faded, palette.fadedText];
+  return [isRun ? palette.run : patterns.fill(fillOfNode(picture, node)), palette.text];
+}
+
+function boxAt(picture: Picture, box: Box, y: number, patterns: Patterns): string {
+  const { tree, palette } = picture;
+  const { node, x, width, isRun } = box;
+  const [fill, ink] = coloursOf(picture, box, patterns);
+  const drawn = Math.max(0.4, width - 0.6);
+  const rectangle = `<rect x="${x.toFixed(1)}" y="${y}" width="${drawn.toFixed(1)}" height="${ROW - 1}" fill="${fill}"/>`;
   if (isRun) return rectangle;
+  const isInlined = tree.inlined[node] === 1;
   const name = picture.short ? shortName(nameOf(tree, node)) : nameOf(tree, node);
   const label = fitted(clipped(name), width - 6, (text) => text.length * CHARACTER);
   const part = share(tree.total[node]! / tree.total[0]!);
   const says = `${clipped(nameOf(tree, node))}: ${part}, ${quantity(tree.total[node]!, tree.unit)}`;
-  const style = tree.inlined[node] === 1 ? ' font-style="italic"' : "";
+  const style = `${isInlined ? ' font-style="italic"' : ""}${ink === palette.text ? "" : ` fill="${ink}"`}`;
   const text =
     label === "" ? "" : `<text x="${(x + 3).toFixed(1)}" y="${y + 13}"${style}>${escaped(label)}</text>`;
-  return `<g><title>${escaped(says)}</title>${rectangle}${text}</g>`;
+  const edge =
+    isInlined && width > 4
+      ? `<path d="M${(x + 1).toFixed(1)} ${y + 1}h${(drawn - 2).toFixed(1)}" stroke="${palette.text}" stroke-opacity="0.5" stroke-width="1.5" stroke-dasharray="2 3"/>`
+      : "";
+  return `<g><title>${escaped(says)}</title>${rectangle}${edge}${text}</g>`;
 }
 
 export function svgOf(picture: Picture): string {
-  const { tree, palette, rootBelow, from, to, width } = picture;
-  const drawn: { depth: number; at: (y: number) => string }[] = [];
+  const { tree, palette, rootBelow, from, to, width, matches } = picture;
+  const patterns = new Patterns(palette.text);
+  const drawn: { depth: number; box: Box }[] = [];
   let last = 0;
   for (let depth = 0; depth < rows(tree); ++depth) {
-    const boxes = boxesOf(tree, depth, { from, to, width }, undefined);
+    const boxes = boxesOf(tree, depth, { from, to, width }, matches);
     if (boxes.length === 0) break;
     last = depth;
-    for (const box of boxes) drawn.push({ depth, at: (y) => boxAt(picture, { ...box }, y) });
+    for (const box of boxes) drawn.push({ depth, box });
   }
   const height = (last + 1) * ROW;
-  const placed = drawn.map(({ depth, at }) => at((rootBelow ? last - depth : depth) * ROW)).join("\n");
+  const placed = drawn
+    .map(({ depth, box }) => boxAt(picture, box, (rootBelow ? last - depth : depth) * ROW, patterns))
+    .join("\n");
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12" fill="${palette.text}">
+<defs>${patterns.definitions.join("")}</defs>
 <rect width="${width}" height="${height}" fill="${palette.edge}"/>
 ${placed}
 </svg>

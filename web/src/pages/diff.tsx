@@ -1,26 +1,20 @@
 // Diff: two selections side by side; colour only where a change is more than chance.
-import { withoutRecursion } from "../flame/derived.ts";
-import { useMemo, useState } from "preact/hooks";
-import type { Coverage, Row, Table, ViewSpec } from "../api.ts";
+import { useState } from "preact/hooks";
+import type { Row, Table, ViewSpec } from "../api.ts";
 import { viewNamed } from "../api.ts";
-import type { Address } from "../address.ts";
 import { questionOf, valueOf, valuesOf, withParameters } from "../address.ts";
-import type { Verdict } from "../flame/draw.ts";
-import { FlameGraph } from "../flame/flame_graph.tsx";
-import type { FlameAnswer } from "../flame/tree.ts";
-import { treeOf } from "../flame/tree.ts";
 import { clipped, plural } from "../format.ts";
 import { useAnswer } from "../hooks.ts";
 import { csvOf } from "../share.ts";
 import { parseSort, sortText } from "../sorting.ts";
 import { address, change, go, linkTo } from "../state.ts";
-import { earlierBy } from "../times.ts";
 import { CopyMenu } from "../parts/copy_menu.tsx";
 import { EventPicker, Filters, GroupBy } from "../parts/filters.tsx";
 import { CoverageLine, Notes, Shown } from "../parts/status.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { TimeRange } from "../parts/time_range.tsx";
-import { FlameTools } from "../parts/flame_tools.tsx";
+import { DifferentialFlame } from "./diff_flame.tsx";
+import { Undecided } from "./diff_undecided.tsx";
 
 const EARLIER: readonly [string, string][] = [
   ["", "\u2026"],
@@ -95,18 +89,6 @@ function Ask() {
   );
 }
 
-export function verdictsOf(rows: readonly Row[], part: "self" | "total"): Map<string, Verdict> {
-  const verdicts = new Map<string, Verdict>();
-  for (const row of rows) {
-    const verdict = row[`${part}_verdict`];
-    verdicts.set(
-      String(row["function"]),
-      verdict === "more" || verdict === "less" ? verdict : verdict === "may be chance" ? "chance" : "unknown",
-    );
-  }
-  return verdicts;
-}
-
 function Answer({ view }: { view: ViewSpec }) {
   const question = questionOf(address.value, view.parameters, {
     limit: valueOf(address.value, "limit") || "100",
@@ -159,29 +141,12 @@ function Answer({ view }: { view: ViewSpec }) {
               ) : (
                 <>
                   <Changes table={table} view={view} />
+                  <Undecided table={table} />
                   {isByFunction ? (
                     <DifferentialFlame rows={table.rows} />
                   ) : (
                     <p class="hint">Group by function alone to see the changes in a flame graph.</p>
                   )}
-                  {unknown > 0 ? (
-                    <p class="hint">
-                      "Cannot tell" means that too few machines or samples were measured. A longer time range,
-                      more machines per draw, or a smaller number of candidates makes smaller changes
-                      decidable;{" "}
-                      <a
-                        {...linkTo({
-                          ...address.value,
-                          page: "views",
-                          view: "stability",
-                          parameters: new Map(),
-                        })}
-                      >
-                        stability
-                      </a>{" "}
-                      says how many machines that takes.
-                    </p>
-                  ) : null}
                 </>
               )}
             </>
@@ -229,101 +194,5 @@ function Changes({ table, view }: { table: Table; view: ViewSpec }) {
         </p>
       ) : null}
     </>
-  );
-}
-
-// Of one side: its own filters and times, or those of both.
-export function sideOf(of: Address, side: "base" | "new"): Address {
-  const own = (name: string): string => valueOf(of, `${side}_${name}`) || valueOf(of, name);
-  const earlier = valueOf(of, "earlier");
-  const isShifted = side === "base" && earlier !== "";
-  return withParameters(of, {
-    where: [...valuesOf(of, "where"), ...valuesOf(of, `${side}_where`)],
-    since: isShifted ? earlierBy(timeOfNew(of, "since"), earlier) : own("since"),
-    until: isShifted ? earlierBy(timeOfNew(of, "until"), earlier) : own("until"),
-  });
-}
-
-function timeOfNew(of: Address, name: string): string {
-  return valueOf(of, `new_${name}`) || valueOf(of, name);
-}
-
-const DIRECTIONS: readonly ["base" | "new", string][] = [
-  ["new", "after"],
-  ["base", "before"],
-];
-
-// The stacks of one side, each box coloured by what is known of its function's total. Those of the side before show what is gone.
-function DifferentialFlame({ rows }: { rows: readonly Row[] }) {
-  const flame = viewNamed("flame");
-  const shownSide = address.value.sized === "base" ? "base" : "new";
-  const side = sideOf(address.value, shownSide);
-  const question =
-    flame === undefined
-      ? undefined
-      : questionOf(side, flame.parameters, { limit: "100000", form: "columns", margins: "no" });
-  const asked = useAnswer<FlameAnswer>("flame", question);
-  const value = asked.answer.value;
-  const { collapse } = address.value;
-  const tree = useMemo(() => {
-    const whole = value === undefined ? undefined : treeOf(value);
-    return whole === undefined || !collapse ? whole : withoutRecursion(whole);
-  }, [value, collapse]);
-  const verdicts = useMemo(() => verdictsOf(rows, "total"), [rows]);
-  return (
-    <section class="differential" aria-labelledby="differential">
-      <div class="panel-heading">
-        <h2 id="differential">Where the changes are</h2>
-        <div class="segments" role="group" aria-label="Widths are of">
-          {DIRECTIONS.map(([name, text]) => (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={name === shownSide}
-              onClick={() => change({ sized: name === "base" ? "base" : "", zoom: "" })}
-            >
-              {text}
-            </button>
-          ))}
-        </div>
-      </div>
-      <p class="hint">
-        {shownSide === "new"
-          ? "Stacks and widths of the new side; what is gone is seen in those before."
-          : "Stacks and widths of the base side; what is new is seen in those after."}{" "}
-        The colour is the verdict on the function's total: {plural(verdicts.size, "function")} judged.
-      </p>
-      <Shown {...asked} placeholder={<div class="placeholder tall" />}>
-        {(answer) =>
-          tree === undefined || tree.total[0] === 0 ? (
-            <p class="hint">
-              The {shownSide} side has no stacks ({plural((answer.coverage as Coverage).samples, "sample")}).
-            </p>
-          ) : (
-            <>
-              <FlameTools tree={tree} showsColours={false} />
-              <FlameGraph
-                tree={tree}
-                rootBelow={address.value.show === "flame"}
-                label="Differential flame graph"
-                zoom={address.value.zoom}
-                onZoom={(zoom) => change({ zoom })}
-                find={address.value.find}
-                colourBy="binary"
-                short={address.value.names === "short"}
-                verdicts={verdicts}
-              />
-              <p class="flame-legend">
-                <span class="sample more" aria-hidden="true" /> more
-                <span class="sample less" aria-hidden="true" /> less
-                <span class="sample chance" aria-hidden="true" /> may be chance
-                <span class="sample unknown-change" aria-hidden="true" /> not judged: too little measured, or
-                too small
-              </p>
-            </>
-          )
-        }
-      </Shown>
-    </section>
   );
 }

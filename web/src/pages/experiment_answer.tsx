@@ -41,7 +41,8 @@ export function ExperimentAnswer() {
       {hasBegun && (state === "running" || (state === "ended" && isKnown)) ? (
         <section class="panel" aria-labelledby="progress">
           <h2 id="progress">{state === "ended" ? "What was observed" : "How far it is"}</h2>
-          <Shown {...asked} placeholder={<div class="placeholder" />}>
+          {/* About as high as the jobs of a usual plan: what stands below stays where it is. */}
+          <Shown {...asked} placeholder={<div class="placeholder tall" />}>
             {(known) => <Progress table={known} isRunning={state === "running"} />}
           </Shown>
         </section>

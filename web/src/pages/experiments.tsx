@@ -12,6 +12,7 @@ import { save } from "../parts/copy_menu.tsx";
 import { ExperimentAnswer } from "./experiment_answer.tsx";
 import { KeptDefinition, KeptList } from "./kept_experiments.tsx";
 import "../styles/decisions.css";
+import "../styles/experiments.css";
 
 function isDefined(): boolean {
   return valuesOf(address.value, "control").length > 0 && valuesOf(address.value, "test").length > 0;

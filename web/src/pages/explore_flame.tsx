@@ -4,45 +4,21 @@ import { useMemo } from "preact/hooks";
 import { questionOf, valueOf } from "../address.ts";
 import type { Coverage, ViewSpec } from "../api.ts";
 import { FlameGraph } from "../flame/flame_graph.tsx";
-import { svgOf } from "../flame/svg.ts";
-import type { FlameAnswer, Tree } from "../flame/tree.ts";
-import { nodeOfKey, treeOf } from "../flame/tree.ts";
+import type { FlameAnswer } from "../flame/tree.ts";
+import { treeOf } from "../flame/tree.ts";
 import { useAnswer } from "../hooks.ts";
 import { clipped, quantity } from "../format.ts";
 import { CopyMenu, exports } from "../parts/copy_menu.tsx";
+import { pictures } from "../parts/flame_files.ts";
 import { FlameLegend, FlameTools } from "../parts/flame_tools.tsx";
 import { Empty } from "../parts/no_answer.tsx";
 import { CoverageLine, Notes, Shown } from "../parts/status.tsx";
-import { address, change, palette } from "../state.ts";
+import { address, change } from "../state.ts";
 import { sizedEvent, useRatioColours } from "./explore_ratio.ts";
 import { Sandwich } from "./sandwich.tsx";
 
 // More cannot be told apart on any screen; what is cut is said in a note.
 const MAX_NODES = "100000";
-
-function canvasPicture(): Promise<Blob> {
-  const canvas = document.querySelector<HTMLCanvasElement>(".flame canvas");
-  return new Promise((resolve, reject) => {
-    canvas?.toBlob((blob) => (blob === null ? reject(new Error("no picture")) : resolve(blob)), "image/png");
-  });
-}
-
-// As it is zoomed, coloured and named now.
-function vectorPicture(tree: Tree): Blob {
-  const { show, zoom, colour, names } = address.value;
-  const zoomed = zoom === "" ? 0 : Math.max(0, nodeOfKey(tree, zoom));
-  const text = svgOf({
-    tree,
-    palette: palette.value,
-    colourBy: colour === "function" ? "function" : "binary",
-    rootBelow: show === "flame",
-    short: names === "short",
-    from: tree.x[zoomed]!,
-    to: tree.x[zoomed]! + tree.total[zoomed]!,
-    width: 1200,
-  });
-  return new Blob([text], { type: "image/svg+xml" });
-}
 
 export function FlameAnswerPart({ view }: { view: ViewSpec }) {
   const question = questionOf(address.value, view.parameters, {
@@ -81,8 +57,7 @@ export function FlameAnswerPart({ view }: { view: ViewSpec }) {
                     says: "for flame graph tools",
                     make: () => new Blob([foldedText(whole!)], { type: "text/plain" }),
                   },
-                  { name: "flame.png", says: "what is seen now", make: canvasPicture },
-                  { name: "flame.svg", says: "for a report", make: () => vectorPicture(tree!) },
+                  ...pictures(tree!, ratio.verdicts),
                   ...exports(shared),
                 ]}
               />

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Table } from "../api.ts";
 import { viewNamed } from "../api.ts";
 import { questionOf, valueOf, valuesOf } from "../address.ts";
-import type { Verdict } from "../flame/draw.ts";
+import type { Verdict } from "../flame/colours.ts";
 import { useAnswer } from "../hooks.ts";
 import { BESIDE } from "../parts/beside.tsx";
 import { eventsOf, overallRatio, ratioColumns, ratioVerdicts } from "../ratios.ts";

@@ -11,7 +11,7 @@ import type { Shape } from "../parts/table.tsx";
 import { DataTable, isCode } from "../parts/table.tsx";
 import { Timeline } from "../parts/timeline.tsx";
 import { equals, escaped } from "../predicate.ts";
-import { address, go, linkTo } from "../state.ts";
+import { address, linkTo } from "../state.ts";
 
 const ROWS = "8";
 
@@ -19,10 +19,12 @@ const ROWS = "8";
 const USERS: readonly (readonly [string, string])[][] = [
   [
     ["job", "Jobs that run it"],
-    ["binary", "Binaries that contain it"],
     ["platform", "Platforms"],
   ],
-  [["machine", "Machines"]],
+  [
+    ["binary", "Binaries that contain it"],
+    ["machine", "Machines"],
+  ],
 ];
 
 export function Users({ name }: { name: string }) {
@@ -111,17 +113,7 @@ export function Trend({ name }: { name: string }) {
           table.rows.length === 0 ? (
             <p class="hint">No profiles in this time range.</p>
           ) : (
-            <Timeline
-              table={table}
-              onRange={(from, to) =>
-                go(
-                  withParameters(address.value, {
-                    since: new Date(from).toISOString().replace(/\.\d+Z/, "Z"),
-                    until: new Date(to).toISOString().replace(/\.\d+Z/, "Z"),
-                  }),
-                )
-              }
-            />
+            <Timeline table={table} hasBrush />
           )
         }
       </Shown>

@@ -1,33 +1,27 @@
 // Hardware: platform against platform. What the newer one gives the fleet comes first, then each job, then what the answer covers.
-import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Row, Table, ViewSpec } from "../api.ts";
 import { viewNamed } from "../api.ts";
 import { questionOf, valueOf, valuesOf, withParameters } from "../address.ts";
 import { change, clipped, margin, plural } from "../format.ts";
 import { useAnswer } from "../hooks.ts";
 import { isHigherBetter, scaleOf } from "../intervals.ts";
-import { equals } from "../predicate.ts";
 import { csvOf } from "../share.ts";
-import { address, go, linkTo } from "../state.ts";
+import { address, linkTo } from "../state.ts";
 import { CopyMenu } from "../parts/copy_menu.tsx";
 import { Filters } from "../parts/filters.tsx";
-import type { ForestRow } from "../parts/forest.tsx";
-import { Axis, Forest, forestRowOf, Strip } from "../parts/forest.tsx";
+import { Axis, Forest, Strip } from "../parts/forest.tsx";
 import { CoverageLine, Notes, Shown } from "../parts/status.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { TextField } from "../parts/text_field.tsx";
 import { TimeRange } from "../parts/time_range.tsx";
-import { comparedRows, jobsCompared, platformIn } from "../compared.ts";
+import { comparedRows, jobsCompared } from "../compared.ts";
+import { Overview } from "./hardware_overview.tsx";
 import { Power } from "./hardware_power.tsx";
+import { changeOf, choose, compareQuestion, platformsOf, sidesOf } from "./hardware_question.ts";
 import "../styles/decisions.css";
 
 const MOST_PLATFORMS = 6;
 const MAX_JOBS = "200";
-
-function sideWith(name: "base_where" | "new_where", platform: string): string[] {
-  const others = valuesOf(address.value, name).filter((filter) => !filter.startsWith("platform="));
-  return platform === "" ? others : [...others, equals("platform", platform)];
-}
 
 export function Hardware() {
   const view = viewNamed("compare");
@@ -62,31 +56,6 @@ function WaysOut() {
 function WithoutTimes() {
   return (
     <a {...linkTo(withParameters(address.value, { since: undefined, until: undefined }))}>Show all times</a>
-  );
-}
-
-function platformsOf(table: Table | undefined): string[] {
-  return (table?.rows ?? [])
-    .map((row) => String(row["platform"] ?? ""))
-    .filter((name) => name !== "" && name !== "unknown");
-}
-
-// Today's platform and the one to compare it with: those of the address, else the first two.
-function sidesOf(names: readonly string[]): { base: string; fresh: string } {
-  const base = platformIn(valuesOf(address.value, "base_where")) ?? names[0] ?? "";
-  return {
-    base,
-    fresh: platformIn(valuesOf(address.value, "new_where")) ?? names.find((name) => name !== base) ?? "",
-  };
-}
-
-function choose(names: readonly string[], changes: { base?: string; fresh?: string }): void {
-  const { base, fresh } = { ...sidesOf(names), ...changes };
-  go(
-    withParameters(address.value, {
-      base_where: sideWith("base_where", base),
-      new_where: sideWith("new_where", fresh),
-    }),
   );
 }
 
@@ -154,7 +123,6 @@ function Compared({ view, platforms, coverage }: { view: ViewSpec; platforms: Ta
               base={base}
               fresh={fresh}
               others={names.filter((name) => name !== base).slice(0, MOST_PLATFORMS)}
-              onPick={(one) => choose(names, { fresh: one })}
             />
           ) : null}
           <div class="halves">
@@ -165,8 +133,13 @@ function Compared({ view, platforms, coverage }: { view: ViewSpec; platforms: Ta
                 columns={platforms.columns}
                 rows={platforms.rows}
                 view={coverage}
-                hidden={["stackless_share", "unsymbolized_share", "observed", "samples"]}
-                plain={["machines_seen_share"]}
+                hidden={[
+                  "machines_seen_share",
+                  "stackless_share",
+                  "unsymbolized_share",
+                  "observed",
+                  "samples",
+                ]}
               />
             </section>
             <Power />
@@ -199,20 +172,14 @@ function PlatformPicker(props: {
   );
 }
 
-function compareQuestion(view: ViewSpec, base: string, fresh: string, limit: string): [string, string][] {
-  const sided = withParameters(address.value, {
-    base_where: sideWith("base_where", base),
-    new_where: sideWith("new_where", fresh),
-  });
-  return questionOf(sided, view.parameters, { limit, event: "" });
-}
-
 function ratioName(table: Table): string {
   return clipped(table.event, 80);
 }
 
-function changeOf(row: Row, label: string, ratio: string): ForestRow {
-  return forestRowOf(row, "ratio_change", label, isHigherBetter(ratio));
+function marginWanted(view: ViewSpec): string {
+  return (
+    valueOf(address.value, "margin") || (view.parameters.find(({ name }) => name === "margin")?.default ?? "")
+  );
 }
 
 function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: string }) {
@@ -299,7 +266,11 @@ function Answer({ view, base, fresh }: { view: ViewSpec; base: string; fresh: st
                       {isHigherBetter(ratio) === undefined
                         ? "Orange: higher, blue: lower"
                         : "Blue: faster, orange: slower"}
-                      , grey: cannot tell.
+                      , grey: cannot tell
+                      {rows.some(({ needs }) => needs !== undefined)
+                        ? `; so many machines more bring its margin to ${marginWanted(view)}`
+                        : ""}
+                      .
                     </span>
                   </p>
                 </>
@@ -334,91 +305,4 @@ function LeftOut({ rows, all }: { rows: readonly Row[]; all: number }) {
       </ul>
     </div>
   );
-}
-
-interface Summary {
-  row: Row; // the mean over jobs
-  ratio: string; // says whether more of it is better
-}
-
-// Each other platform against today's, by the mean over jobs.
-function Overview(props: {
-  view: ViewSpec;
-  base: string;
-  fresh: string;
-  others: readonly string[];
-  onPick: (name: string) => void;
-}) {
-  const { base, fresh, others } = props;
-  const [known, setKnown] = useState<ReadonlyMap<string, Summary | string>>(new Map());
-  const key = `${base} ${JSON.stringify([...address.value.parameters])}`;
-  useEffect(() => setKnown(new Map()), [key]);
-  const rows = useMemo(
-    () =>
-      others.map((name): ForestRow => {
-        const found = known.get(name);
-        const label = (
-          <a
-            class="word"
-            {...linkTo(
-              withParameters(address.value, {
-                new_where: sideWith("new_where", name),
-                base_where: sideWith("base_where", base),
-              }),
-            )}
-          >
-            {clipped(name, 60)}
-          </a>
-        );
-        if (found === undefined || typeof found === "string") {
-          return {
-            key: name,
-            label,
-            value: undefined,
-            low: undefined,
-            high: undefined,
-            half: undefined,
-            verdict: found ?? "\u2026",
-            tone: "unknown",
-          };
-        }
-        return { ...changeOf(found.row, name, found.ratio), label, weight: undefined };
-      }),
-    [known, others.join()],
-  );
-  return (
-    <section class="panel platforms" aria-labelledby="platforms">
-      <h2 id="platforms">All platforms against {clipped(base, 60)}</h2>
-      {others.map((name) => (
-        <OnePlatform
-          key={`${key} ${name}`}
-          question={compareQuestion(props.view, base, name, "1")}
-          onKnown={(found) => setKnown((before) => new Map([...before, [name, found]]))}
-        />
-      ))}
-      <Forest
-        caption="Platforms, mean change over jobs"
-        label="platform"
-        value="change"
-        rows={rows.map((row) => ({ ...row, isCurrent: row.key === fresh }))}
-      />
-    </section>
-  );
-}
-
-function OnePlatform({
-  question,
-  onKnown,
-}: {
-  question: [string, string][];
-  onKnown: (found: Summary | string) => void;
-}) {
-  const { answer } = useAnswer<Table>("compare", question);
-  useEffect(() => {
-    if (answer.state === "ready" && answer.value !== undefined) {
-      const row = comparedRows(answer.value.rows).summary;
-      onKnown(row === undefined ? "nothing to compare" : { row, ratio: answer.value.event });
-    } else if (answer.state === "failed" && answer.error !== undefined) onKnown(answer.error.message);
-  }, [answer.state, answer.value]);
-  return null;
 }

@@ -47,19 +47,22 @@ export function Health() {
           )}
         </Shown>
       </section>
-      <div class="halves">
-        <Daemons />
-        <div class="stack">
-          <Collection />
-          <Overhead />
+      {/* Not seen before it is known how much stands above: it would be pushed down. */}
+      <div class={`below-verdict ${table === undefined && status.answer.state === "loading" ? "unknown" : ""}`}>
+        <div class="halves">
+          <Daemons />
+          <div class="stack">
+            <Collection />
+            <Overhead />
+          </div>
         </div>
-      </div>
-      <Draws />
-      <Unsymbolized />
-      <Store />
-      <div class="halves">
-        <Work />
-        <Questions />
+        <Draws />
+        <Unsymbolized />
+        <Store />
+        <div class="halves">
+          <Work />
+          <Questions />
+        </div>
       </div>
     </>
   );

@@ -109,7 +109,11 @@ export function KeptDefinition({ taken }: { taken: readonly Parameter[] }) {
   const definition = definitionOf(address.value, taken, Date.now());
   const { value: table, error: failed } = asked.answer;
   if (table === undefined) {
-    return failed === undefined ? null : <Failure error={failed} again={asked.again} />;
+    return failed === undefined ? (
+      <section class="kept-definition" aria-label="On the server" aria-busy="true" />
+    ) : (
+      <Failure error={failed} again={asked.again} />
+    );
   }
   const kept = keptOf(table.rows).find((one) => one.name === name);
   const isSame = kept !== undefined && saysTheSame(kept, definition);

@@ -18,6 +18,7 @@ import { DataTable } from "../parts/table.tsx";
 import { TextField } from "../parts/text_field.tsx";
 import { TimeRange } from "../parts/time_range.tsx";
 import "../styles/decisions.css";
+import "../styles/placement.css";
 
 const MORE: readonly [string, string][] = [
   ["0%", "as today"],

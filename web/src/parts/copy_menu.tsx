@@ -45,11 +45,13 @@ export function CopyMenu({
   question,
   coverage,
   files,
+  label = "Copy and download",
 }: {
   view: ViewSpec;
   question: Question;
   coverage: Coverage | undefined; // of the one time range that the question has; else no link fixes it
   files: readonly File[];
+  label?: string;
 }) {
   const [isOpen, setOpen] = useState(false);
   const [done, setDone] = useState("");
@@ -97,7 +99,7 @@ export function CopyMenu({
       }}
     >
       <button type="button" aria-haspopup="true" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        Copy and download
+        {label}
       </button>
       {isOpen ? (
         <div class="popover">

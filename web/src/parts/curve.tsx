@@ -89,17 +89,27 @@ export function Curve(props: {
               <line x1={xOf(marked[0])} x2={xOf(marked[0])} y1={yOf(marked[1])} y2={HEIGHT - BOTTOM} />
               <line x1={LEFT} x2={xOf(marked[0])} y1={yOf(marked[1])} y2={yOf(marked[1])} />
               <circle cx={xOf(marked[0])} cy={yOf(marked[1])} r="6" />
-              <text
-                x={xOf(marked[0]) + (xOf(marked[0]) > LEFT + inner * 0.6 ? -12 : 12)}
-                y={Math.max(TOP + 10, yOf(marked[1]) - 12)}
-                text-anchor={xOf(marked[0]) > LEFT + inner * 0.6 ? "end" : "start"}
-              >
-                {props.markedText}
-              </text>
+              <MarkedText x={xOf(marked[0])} y={yOf(marked[1])} end={LEFT + inner} text={props.markedText ?? ""} />
             </g>
           )}
         </svg>
       )}
     </div>
+  );
+}
+
+const LETTER = 8; // pixels of a bold one, at most
+
+// Beside its point: above it, unless that is at the top, where the curve and the line to the axis are.
+function MarkedText({ x, y, end, text }: { x: number; y: number; end: number; text: string }) {
+  const isRight = x + 12 + text.length * LETTER < end;
+  return (
+    <text
+      x={x + (isRight ? 12 : -12)}
+      y={y < TOP + 26 ? y + 24 : y - 12}
+      text-anchor={isRight ? "start" : "end"}
+    >
+      {text}
+    </text>
   );
 }

@@ -170,13 +170,13 @@ export function EventSelect({ events }: { events: readonly Row[] }) {
   const chosen = valueOf(address.value, "event");
   const isKnown = chosen === "" || events.some(({ value }) => value === chosen);
   return (
-    <label class="field">
+    <label class="field" title="Usual: cycles, or cpu-clock where a machine cannot count them">
       <span>Event</span>
       <select
         value={chosen}
         onChange={(event) => go(withParameters(address.value, { event: event.currentTarget.value }))}
       >
-        <option value="">usual (cycles, or cpu-clock)</option>
+        <option value="">usual: CPU time</option>
         {isKnown ? null : <option value={chosen}>{clipped(chosen, 60)}</option>}
         {events.map(({ value, unit }) => (
           <option key={String(value)} value={String(value)}>

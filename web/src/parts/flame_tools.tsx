@@ -1,4 +1,5 @@
 // What stands above and below a flame graph: search, colours, names, where it is zoomed to, and what its marks mean.
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { valuesOf, withParameters } from "../address.ts";
 import type { ColourBy } from "../flame/colours.ts";
@@ -19,10 +20,12 @@ export function FlameTools({
   tree,
   showsColours = true,
   ratios = [],
+  children,
 }: {
   tree: Tree;
   showsColours?: boolean;
   ratios?: readonly string[]; // of several events: each can colour
+  children?: ComponentChildren;
 }) {
   const colours: readonly (readonly [string, string])[] = [
     ...ratios.map((name) => [name, clipped(name, 40)] as const),
@@ -99,6 +102,7 @@ export function FlameTools({
         />
         collapse recursion
       </label>
+      {children}
       {wrong === "" ? null : (
         <p class="wrong" role="alert">
           {clipped(wrong, 120)}

@@ -14,6 +14,7 @@ export interface ForestRow extends Interval {
   verdict: string;
   kind?: string; // why there is no margin, or what it covers
   weight?: number | undefined;
+  needs?: string; // what would decide it
   isCurrent?: boolean;
 }
 
@@ -156,6 +157,7 @@ export function Forest(props: {
               </td>
               <td class="judged">
                 <span class={`verdict tone-${row.tone}`}>{clipped(row.verdict, 80)}</span>
+                {row.needs === undefined ? null : <span class="needs">{row.needs}</span>}
               </td>
               {hasWeights ? (
                 <td class="number weight">{row.weight === undefined ? "" : share(row.weight)}</td>

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Answer, Coverage } from "../api.ts";
-import { clock, plural, share, visible } from "../format.ts";
+import { clipped, clock, plural, share, visible } from "../format.ts";
 
 export function Failure({
   error,
@@ -80,7 +80,7 @@ export function Notes({ notes }: { notes: readonly string[] }) {
   return (
     <ul class="notes">
       {notes.map((note) => (
-        <li key={note}>{visible(note)}</li>
+        <li key={note}>{clipped(note, 1000)}</li>
       ))}
     </ul>
   );

@@ -12,6 +12,7 @@ export function TextField({ parameter, label }: { parameter: Parameter | undefin
   const commit = (): void => {
     if (text.trim() !== value) go(withParameters(address.value, { [parameter.name]: text.trim() }));
   };
+  const hint = parameter.default || parameter.placeholder;
   return (
     <label class="field short" title={parameter.help}>
       <span>{label ?? parameter.name.replaceAll("_", " ")}</span>
@@ -19,7 +20,8 @@ export function TextField({ parameter, label }: { parameter: Parameter | undefin
         type="text"
         name={parameter.name}
         spellcheck={false}
-        placeholder={parameter.default || parameter.placeholder}
+        placeholder={hint}
+        size={Math.max(12, Math.min(26, hint.length))}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
         onBlur={commit}

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { valueOf, withParameters } from "../address.ts";
 import { clock } from "../format.ts";
 import { address, go } from "../state.ts";
+import { timeText } from "../times.ts";
 
 const RANGES: readonly [string, string][] = [
   ["15m", "15 min"],
@@ -71,7 +72,7 @@ export function TimeRange() {
             const given = new FormData(event.currentTarget);
             const utc = (name: string): string => {
               const time = timeOf(String(given.get(name) ?? ""));
-              return time === undefined ? "" : new Date(time).toISOString().replace(".000Z", "Z");
+              return time === undefined ? "" : timeText(time);
             };
             set(utc("from"), utc("to"));
             setOpen(false);

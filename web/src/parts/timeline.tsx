@@ -1,34 +1,44 @@
-// The largest rows over time, with a brush that chooses a time range.
+// The largest rows over time.
 import { useRef, useState } from "preact/hooks";
+import { withParameters } from "../address.ts";
 import type { Table } from "../api.ts";
 import { clipped, clock, quantity, share } from "../format.ts";
 import { useSize } from "../hooks.ts";
+import type { Line } from "../series.ts";
 import { isRange, pointsOf, ticksUpTo } from "../series.ts";
-import { palette } from "../state.ts";
+import { address, go, palette } from "../state.ts";
+import { timeText } from "../times.ts";
 
-const HEIGHT = 132;
+const LOW = 132;
+const HIGH = 320;
 const LEFT = 84;
 const BOTTOM = 20;
 const TOP = 8;
+const MOST_TOLD = 10; // lines in the text for those who do not see the plot
 
+// hasBrush: a drag makes its times those of the page. isLarge: higher, with the intervals of the values.
 export function Timeline({
   table,
-  onRange,
+  hasBrush = false,
+  isLarge = false,
 }: {
   table: Table;
-  onRange?: ((from: number, to: number) => void) | undefined;
+  hasBrush?: boolean;
+  isLarge?: boolean;
 }) {
   const [measure, { width }] = useSize<HTMLElement>();
   const [brush, setBrush] = useState<[number, number] | undefined>(undefined);
   const [at, setAt] = useState<number | undefined>(undefined);
   const begun = useRef<number | undefined>(undefined);
-  const { lines, times, step_ms, largest, unit } = pointsOf(table);
+  const { lines, times, step_ms, largest, highest, unit } = pointsOf(table);
+  const height = isLarge ? HIGH : LOW;
+  const top = isLarge ? highest : largest;
   if (times.length === 0) return null;
   const from = times[0]!;
   const to = times[times.length - 1]! + step_ms;
   const inner = Math.max(1, width - LEFT - 8);
   const xOf = (time: number): number => LEFT + ((time - from) / (to - from)) * inner;
-  const yOf = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / largest);
+  const yOf = (value: number): number => TOP + (height - TOP - BOTTOM) * (1 - value / top);
   const timeAt = (x: number): number => from + (Math.max(0, Math.min(inner, x - LEFT)) / inner) * (to - from);
   const endBrush = (): void => {
     begun.current = undefined;
@@ -39,14 +49,25 @@ export function Timeline({
   const text = (value: number): string => (unit === "share" ? share(value) : quantity(value, unit));
   const strokeOf = (place: number): string => palette.value.strokes[place % palette.value.strokes.length]!;
   const now = Date.now();
-  const ticks = ticksUpTo(largest, 3);
+  const ticks = ticksUpTo(top, isLarge ? 6 : 3);
   const nearest =
     at === undefined
       ? undefined
       : times.reduce((best, time) =>
           Math.abs(time + step_ms / 2 - at) < Math.abs(best + step_ms / 2 - at) ? time : best,
         );
+  // Side by side, so that those of several lines can be told apart.
+  const whiskersOf = ({ intervals }: Line, place: number): string =>
+    times
+      .map((time, i) => {
+        const interval = intervals[i];
+        if (interval === undefined) return "";
+        const x = xOf(time + step_ms / 2) + 2 * (place - (lines.length - 1) / 2);
+        return `M${x.toFixed(1)} ${yOf(Math.max(0, interval[0])).toFixed(1)}V${yOf(interval[1]).toFixed(1)}`;
+      })
+      .join("");
   const summary = lines
+    .slice(0, MOST_TOLD)
     .map(({ name, values }) => `${clipped(name, 60)}: ${text(values[values.length - 1] ?? 0)}`)
     .join("; ");
   return (
@@ -54,11 +75,11 @@ export function Timeline({
       <div class="plot" ref={measure}>
         <svg
           width={width}
-          height={HEIGHT}
+          height={height}
           role="img"
           aria-label={`Over time, newest values: ${summary}`}
           onPointerDown={(event) => {
-            if (onRange === undefined) return;
+            if (!hasBrush) return;
             event.currentTarget.setPointerCapture(event.pointerId);
             begun.current = timeAt(local(event));
           }}
@@ -69,7 +90,8 @@ export function Timeline({
               setBrush([Math.min(begun.current, time), Math.max(begun.current, time)]);
           }}
           onPointerUp={() => {
-            if (brush !== undefined && isRange(brush[1] - brush[0], to - from)) onRange?.(brush[0], brush[1]);
+            if (brush !== undefined && isRange(brush[1] - brush[0], to - from))
+              go(withParameters(address.value, { since: timeText(brush[0]), until: timeText(brush[1]) }));
             endBrush();
           }}
           onPointerCancel={endBrush}
@@ -88,7 +110,7 @@ export function Timeline({
               key={part}
               class="time"
               x={xOf(from + part * (to - from))}
-              y={HEIGHT - 5}
+              y={height - 5}
               text-anchor={part === 0 ? "start" : part === 1 ? "end" : "middle"}
             >
               {clock(from + part * (to - from), now)}
@@ -105,6 +127,7 @@ export function Timeline({
             return (
               <g key={line.name} class="line" style={{ color: strokeOf(place) }}>
                 <path d={path} />
+                {isLarge ? <path class="intervals" d={whiskersOf(line, place)} /> : null}
                 {times.length <= 60
                   ? times.map((time, i) =>
                       line.values[i] === undefined ? null : (
@@ -121,7 +144,7 @@ export function Timeline({
               x1={xOf(nearest + step_ms / 2)}
               x2={xOf(nearest + step_ms / 2)}
               y1={TOP}
-              y2={HEIGHT - BOTTOM}
+              y2={height - BOTTOM}
             />
           )}
           {brush === undefined ? null : (
@@ -130,7 +153,7 @@ export function Timeline({
               x={xOf(brush[0])}
               width={xOf(brush[1]) - xOf(brush[0])}
               y={TOP}
-              height={HEIGHT - TOP - BOTTOM}
+              height={height - TOP - BOTTOM}
             />
           )}
         </svg>
@@ -148,11 +171,7 @@ export function Timeline({
             );
           })}
           <li class="at">
-            {nearest === undefined
-              ? onRange === undefined
-                ? ""
-                : "drag to choose a time range"
-              : clock(nearest, now)}
+            {nearest !== undefined ? clock(nearest, now) : hasBrush ? "drag to choose a time range" : ""}
           </li>
         </ul>
       </figcaption>
