@@ -8,6 +8,10 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "bench/appprof/variants.h"
 #include "bench/appprof/workloads.h"
@@ -28,7 +32,8 @@ struct Plan {
   double length_s;  // rounds begin before that
   double run_s;     // of a program
   size_t min_rounds;
-  size_t peers_every;  // rounds: peers are slow, and their slowdown is seen in few
+  size_t peers_every;              // rounds: peers are slow, and their slowdown is seen in few
+  std::vector<VariantKind> kinds;  // that are measured
 };
 
 // A round runs each program in each variant and in what it is compared with, one right after the other, in random order: a pair.
@@ -60,7 +65,9 @@ class SlowdownRounds {
         all.insert(all.end(), pairs.begin(), pairs.end());
       }
     }
-    add("appprof-upper-percent", all, true, report);
+    if (!all.empty()) {
+      add("appprof-upper-percent", all, true, report);
+    }
     for (const auto& [key, pairs] : pairs_) {
       const auto& [workload, variant] = key;
       add(fmt::format("{}-{}-upper-percent", variant, workload), pairs, variant == "appprof", report);
@@ -70,8 +77,9 @@ class SlowdownRounds {
  private:
   Status run_round(const Workload& workload, bool with_peers) {
     for (const Variant& variant : variants_.all) {
-      const bool is_peer = variant.name != "appprof";
-      if (variant.base.empty() || (is_peer && !with_peers)) {
+      const bool is_peer = variant.kind == VariantKind::kPeer;
+      const bool is_measured = std::ranges::find(plan_.kinds, variant.kind) != plan_.kinds.end();
+      if (!is_measured || (is_peer && !with_peers)) {
         continue;
       }
       const auto base = std::ranges::find(variants_.all, variant.base, &Variant::name);
@@ -113,8 +121,7 @@ class SlowdownRounds {
   std::map<std::pair<std::string, std::string>, std::vector<double>> pairs_;  // by workload and variant
 };
 
-Status measure_appprof_slowdown(const Flags& flags, Report& report) {
-  const Plan plan = flags.quick ? Plan{10, 0.3, 1, 4} : Plan{1200, 1, 12, 6};
+Status measure_rounds(const Plan& plan, Report& report) {
   const auto folder = ScratchFolder::create();
   if (!folder) {
     return propagate(folder);
@@ -143,10 +150,60 @@ Status measure_appprof_slowdown(const Flags& flags, Report& report) {
   return {};
 }
 
-const std::array<Part, 1> kParts{{
+Status measure_slowdown(const Flags& flags, Report& report) {
+  const std::vector<VariantKind> kinds{VariantKind::kLibrary, VariantKind::kPeer};
+  return measure_rounds(flags.quick ? Plan{10, 0.3, 1, 4, kinds} : Plan{1200, 1, 12, 6, kinds}, report);
+}
+
+Status measure_causes(const Flags& flags, Report& report) {
+  const std::vector<VariantKind> kinds{VariantKind::kCause};
+  return measure_rounds(flags.quick ? Plan{4, 0.1, 1, 1, kinds} : Plan{600, 1, 12, 1, kinds}, report);
+}
+
+// What a program that does nothing takes longer: a part of each of the runs above, whatever they do.
+Status measure_start(const Flags& flags, Report& report) {
+  const auto folder = ScratchFolder::create();
+  if (!folder) {
+    return propagate(folder);
+  }
+  const auto found = variants(*folder);
+  if (!found) {
+    return propagate(found);
+  }
+  const Workload nothing = Workload::nothing();
+  const size_t pairs = flags.quick ? 20 : 300;
+  for (const std::string_view name : {"appprof", "idle-thread"}) {
+    const auto variant = std::ranges::find(found->all, name, &Variant::name);
+    const auto base = std::ranges::find(found->all, variant->base, &Variant::name);
+    std::vector<double> longer_ms;
+    for (size_t pair = 0; pair < pairs; ++pair) {
+      const bool is_first = pair % 2 == 0;
+      const auto one = nothing.run(is_first ? *variant : *base);
+      const auto other = nothing.run(is_first ? *base : *variant);
+      if (!one || !other) {
+        return propagate(one ? other : one);
+      }
+      longer_ms.push_back((is_first ? *one - *other : *other - *one) * 1e3);
+    }
+    const Interval interval = hodges_lehmann_interval(longer_ms);
+    report.add({.name = fmt::format("start-{}-ms", name),
+                .value = interval.center,
+                .unit = "ms",
+                .note = fmt::format("{} pairs beside {}; {:.2f} to {:.2f}", pairs, base->name, interval.low,
+                                    interval.high)});
+  }
+  return {};
+}
+
+const std::array<Part, 3> kParts{{
     {"slowdown",
      "wall time with the library, with HEAPPROFILE and with heaptrack, in interleaved rounds; 20 minutes",
-     measure_appprof_slowdown},
+     measure_slowdown},
+    {"causes",
+     "wall time with a library that only passes locks on, with one that only has a thread, and under a "
+     "storm of requests; 10 minutes",
+     measure_causes},
+    {"start", "how much longer a program takes that does nothing", measure_start},
 }};
 
 }  // namespace

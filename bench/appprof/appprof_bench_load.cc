@@ -1,5 +1,5 @@
 // A program that does nothing but allocate, lock, or wake the threads of a pool:
-// appprof_bench_load allocations|locks|conditions UNITS.
+// appprof_bench_load allocations|locks|plain_mutex|conditions UNITS.
 #include <array>
 #include <condition_variable>
 #include <cstdint>
@@ -53,6 +53,23 @@ void lock(uint64_t units) {
   std::printf("%llu\n", static_cast<unsigned long long>(count));
 }
 
+// Two threads lock and unlock a mutex of their own each, 1,000,000 times a unit: it is always free. Two, since the C library locks without atomic
+// instructions while there is one thread, and a profiler brings others.
+void lock_own(uint64_t units) {
+  std::array<Shard, 16> shards;  // the two that are used lie in cache lines of their own
+  const auto work = [&](Shard& shard) {
+    for (uint64_t i = 0; i < units * 1'000'000; ++i) {
+      const std::lock_guard guard(shard.mutex);
+      ++shard.count;
+    }
+  };
+  std::thread other([&] { work(shards.front()); });
+  work(shards.back());
+  other.join();
+  const unsigned long long count = shards.front().count + shards.back().count;
+  std::printf("%llu\n", count);
+}
+
 // 64 threads that wait for work are all woken 100 times a unit, and have none: each waits nearly all of the time.
 void wake(uint64_t units) {
   constexpr int kThreads = 64;
@@ -98,6 +115,8 @@ int main(int argc, char** argv) {
     allocate(units);
   } else if (what == "locks") {
     lock(units);
+  } else if (what == "plain_mutex") {
+    lock_own(units);
   } else if (what == "conditions") {
     wake(units);
   } else {

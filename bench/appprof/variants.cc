@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "bench/harness/child.h"
 
@@ -20,6 +22,46 @@ bool is_there(const std::string& path) {
 
 std::string unpacked(const std::string& path) {
   return sibling_program("../bench-packages") + path;
+}
+
+std::string preload_with_tcmalloc(const std::string& library) {
+  return fmt::format("LD_PRELOAD={}:{}", library, kTcmalloc);
+}
+
+std::string profiled_library() {
+  return sibling_program("libplimsoll_appprof.so");
+}
+// Passes lock calls on, and does nothing else.
+std::string pass_through_library() {
+  return sibling_program("libappprof_bench_pass_through.so");
+}
+// Starts a thread, and does nothing else.
+std::string idle_thread_library() {
+  return sibling_program("libappprof_bench_idle_thread.so");
+}
+std::string storm_program() {
+  return sibling_program("appprof_bench_storm");
+}
+
+// The parts of the cost that any library has which stands before the lock functions, or has a thread of its own; and the library with more
+// requests than it answers.
+std::vector<Variant> causes(const ScratchFolder& folder) {
+  const std::string socket = folder / "storm.sock";
+  return {{.name = "pass-through",
+           .kind = VariantKind::kCause,
+           .base = "tcmalloc",
+           .variables = {preload_with_tcmalloc(pass_through_library())},
+           .wrapper = {}},
+          {.name = "idle-thread",
+           .kind = VariantKind::kCause,
+           .base = "tcmalloc",
+           .variables = {preload_with_tcmalloc(idle_thread_library())},
+           .wrapper = {}},
+          {.name = "storm",
+           .kind = VariantKind::kCause,
+           .base = "tcmalloc",
+           .variables = {preload_with_tcmalloc(profiled_library()), "PLIMSOLL_APPPROF_LISTEN=unix:" + socket},
+           .wrapper = {storm_program(), socket}}};
 }
 
 }  // namespace
@@ -43,35 +85,43 @@ std::string unpacked_libraries() {
 }
 
 Result<Variants> variants(const ScratchFolder& folder) {
-  const std::string library = sibling_program("libplimsoll_appprof.so");
-  for (const std::string& needed : {std::string(kTcmalloc), library}) {
+  for (const std::string& needed : {std::string(kTcmalloc), profiled_library(), pass_through_library(),
+                                    idle_thread_library(), storm_program()}) {
     if (!is_there(needed)) {
       return with_hint(fail(ErrorCode::kNotFound, "{} is missing", needed),
-                       "scripts/install.sh --tests installs tcmalloc; build plimsoll_appprof");
+                       "scripts/install.sh --tests installs tcmalloc; build appprof_bench");
     }
   }
+  const std::string tcmalloc = fmt::format("LD_PRELOAD={}", kTcmalloc);
   Variants found;
   found.all = {
-      {.name = "plain", .base = "", .variables = {}, .wrapper = {}},
-      {.name = "tcmalloc", .base = "", .variables = {fmt::format("LD_PRELOAD={}", kTcmalloc)}, .wrapper = {}},
+      {.name = "plain", .kind = VariantKind::kBase, .base = "", .variables = {}, .wrapper = {}},
+      {.name = "tcmalloc", .kind = VariantKind::kBase, .base = "", .variables = {tcmalloc}, .wrapper = {}},
       {.name = "appprof",
+       .kind = VariantKind::kLibrary,
        .base = "tcmalloc",
-       .variables = {fmt::format("LD_PRELOAD={}:{}", library, kTcmalloc),
+       .variables = {preload_with_tcmalloc(profiled_library()),
                      "PLIMSOLL_APPPROF_LISTEN=unix:" + (folder / "appprof.sock")},
        .wrapper = {}},
       // The part of the cost that is the allocator's own.
       {.name = "tcmalloc-sampling",
+       .kind = VariantKind::kPeer,
        .base = "tcmalloc",
-       .variables = {fmt::format("LD_PRELOAD={}", kTcmalloc), "TCMALLOC_SAMPLE_PARAMETER=524288"},
+       .variables = {tcmalloc, "TCMALLOC_SAMPLE_PARAMETER=524288"},
        .wrapper = {}},
       {.name = "HEAPPROFILE",
+       .kind = VariantKind::kPeer,
        .base = "tcmalloc",
-       .variables = {fmt::format("LD_PRELOAD={}", kTcmalloc), "HEAPPROFILE=" + (folder / "heap")},
+       .variables = {tcmalloc, "HEAPPROFILE=" + (folder / "heap")},
        .wrapper = {}}};
+  for (Variant& cause : causes(folder)) {
+    found.all.push_back(std::move(cause));
+  }
   if (const std::string heaptrack = find_program("heaptrack"); heaptrack.empty()) {
     found.skipped.emplace_back("heaptrack: not installed (scripts/install.sh --bench unpacks it)");
   } else {
     found.all.push_back({.name = "heaptrack",
+                         .kind = VariantKind::kPeer,
                          .base = "plain",
                          .variables = {},
                          .wrapper = {heaptrack, "--raw", "-o", folder / "heaptrack"}});

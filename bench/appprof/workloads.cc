@@ -56,6 +56,7 @@ Workload::Found Workload::all(const ScratchFolder& folder) {
   const std::string load = sibling_program("appprof_bench_load");
   found.workloads.push_back({"allocations", {load, "allocations", "UNITS"}});
   found.workloads.push_back({"locks", {load, "locks", "UNITS"}});
+  found.workloads.push_back({"plain_mutex", {load, "plain_mutex", "UNITS"}});
   found.workloads.push_back({"conditions", {load, "conditions", "UNITS"}});
   if (const std::string sqlite = find_program("sqlite3"); sqlite.empty()) {
     found.skipped.emplace_back("sqlite3: not installed");

@@ -1,4 +1,4 @@
-// What is profiled: a program that only allocates, one that only locks, one whose threads wait for work, sqlite3, and redis-server.
+// What is profiled: a program that only allocates, two that only lock, one whose threads wait for work, sqlite3, and redis-server.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,8 @@ class Workload {
     std::vector<std::string> skipped;  // "redis: redis-server is not installed"
   };
   static Found all(const ScratchFolder& folder);
+  // A program that does nothing but start and end.
+  static Workload nothing() { return {"nothing", {"/bin/true"}}; }
 
   const std::string& name() const { return name_; }
 

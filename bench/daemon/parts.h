@@ -20,6 +20,8 @@ Status measure_agent(const Flags& flags, Report& report);
 Status measure_stack_options(const Flags& flags, Report& report);
 // What a program pays for being sampled.
 Status measure_sampled_program(const Flags& flags, Report& report);
+// What threads that switch 100,000 times a second pay for off-cpu-ns.
+Status measure_switches(const Flags& flags, Report& report);
 // Compiling unwind tables of large binaries, and their size; needs no privileges.
 Status measure_tables(const Flags& flags, Report& report);
 // Unwinding captured stacks, beside libunwind.

@@ -6,9 +6,10 @@
 namespace plimsoll::bench {
 namespace {
 
-const std::array<Part, 5> kDiagnosisParts{{
+const std::array<Part, 6> kDiagnosisParts{{
     {"decomposition", "robust PCA of 100,000 requests x 117 methods", measure_decomposition},
     {"assembly", "spans a second, from spans in disorder to call trees and to an answer", measure_assembly},
+    {"ingest", "spans over OTLP to the disk, and a day of Aliyun Mail's to findings", measure_spans_in},
     {"generated",
      "precision and recall on generated faults of replicas, beside CloudDiag as printed and its peer",
      measure_generated},

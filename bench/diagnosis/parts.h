@@ -9,6 +9,8 @@ namespace plimsoll::bench {
 Status measure_decomposition(const Flags& flags, Report& report);
 // Spans a second that are assembled into traces, observed and diagnosed.
 Status measure_assembly(const Flags& flags, Report& report);
+// Spans a second over OTLP to the disk, and a day of them to findings.
+Status measure_spans_in(const Flags& flags, Report& report);
 // Precision and recall on generated faults, for each method beside its peers.
 Status measure_generated(const Flags& flags, Report& report);
 // Buckets in which a version is slower: time of the search, and how often the planted one is found and named.

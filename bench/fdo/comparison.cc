@@ -1,5 +1,7 @@
 #include "bench/fdo/comparison.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -40,10 +42,20 @@ Interval percent_less(const std::vector<double>& base, const std::vector<double>
   return {.center = less(ratio.center), .low = less(ratio.high), .high = less(ratio.low)};
 }
 
-double percent_of_gain(const std::vector<double>& base, const std::vector<double>& other,
-                       const std::vector<double>& peer) {
-  const double gain = median(base) - median(peer);
-  return gain <= 0 ? 0 : 100 * (median(base) - median(other)) / gain;
+Interval percent_of_gain(const std::vector<double>& base, const std::vector<double>& other,
+                         const std::vector<double>& peer) {
+  std::vector<double> saved;
+  std::vector<double> saved_by_peer;
+  for (size_t i = 0; i < base.size(); ++i) {
+    saved.push_back(100 * (1 - other[i] / base[i]));
+    saved_by_peer.push_back(1 - peer[i] / base[i]);
+  }
+  return ratio_interval(saved, saved_by_peer);
+}
+
+std::string interval_text(const Interval& interval) {
+  return std::isinf(interval.low) ? "95 %: unbounded, the peer is not known to gain"
+                                  : fmt::format("95 %: {:.1f} to {:.1f}", interval.low, interval.high);
 }
 
 }  // namespace plimsoll::bench

@@ -9,6 +9,9 @@
 
 namespace plimsoll::bench {
 
+// What is slower by less is not held against a profile: goals are about what a run of the bench can see.
+inline constexpr double kMaxSlowerPercent = 1;
+
 // By build, the runs in the order of their rounds; in each round the builds run in random order. One round more, the first, counts
 // for nothing.
 Result<std::vector<std::vector<double>>> cpu_times(const std::vector<std::string>& builds,
@@ -17,8 +20,12 @@ Result<std::vector<std::vector<double>>> cpu_times(const std::vector<std::string
 // How many percent less CPU time than `base` takes, with its 95 % interval, pair by pair.
 Interval percent_less(const std::vector<double>& base, const std::vector<double>& other);
 
-// Which share of the gain of `peer` over `base` a build has, in percent; of medians. 0 where the peer gains nothing.
-double percent_of_gain(const std::vector<double>& base, const std::vector<double>& other,
-                       const std::vector<double>& peer);
+// Which share of what `peer` saves a build saves, in percent of `base`'s CPU time in the same round: the ratio of two means, with its 95 %
+// interval by Fieller's theorem (ratio_interval()). 0 where the peer saves nothing; unbounded where it is not known to save anything.
+Interval percent_of_gain(const std::vector<double>& base, const std::vector<double>& other,
+                         const std::vector<double>& peer);
+
+// "95 %: 1.2 to 3.4".
+std::string interval_text(const Interval& interval);
 
 }  // namespace plimsoll::bench

@@ -15,7 +15,8 @@
 namespace plimsoll::bench {
 namespace {
 
-constexpr const char* kCompiler = "/usr/bin/clang++-19";
+constexpr const char* kClang = "/usr/bin/clang++-19";
+constexpr const char* kGcc = "/usr/bin/g++-12";
 constexpr const char* kProfdata = "/usr/bin/llvm-profdata-19";
 constexpr const char* kRateHz = "499";
 
@@ -60,6 +61,31 @@ Status insert_lines(const std::filesystem::path& from, const std::filesystem::pa
 
 }  // namespace
 
+std::string program_source(const std::string& name) {
+  return std::string(PLIMSOLL_FDO_PROGRAMS) + "/" + name;
+}
+
+FdoProgram json_program() {
+  return {.source = program_source("json.cc"),
+          .headers = "/usr/include/nlohmann",
+          .training = "60",
+          .work = "500",
+          .endless = "100000000"};
+}
+
+const char* gcc_path() {
+  return kGcc;
+}
+
+std::string missing_tool(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    if (std::error_code ignored; !std::filesystem::exists(path, ignored)) {
+      return path;
+    }
+  }
+  return {};
+}
+
 Status FdoPipeline::run(const std::vector<std::string>& argv) const {
   const std::string log = folder_ + "/log";
   const auto done = run_to_end(argv, log);
@@ -72,15 +98,15 @@ Status FdoPipeline::run(const std::vector<std::string>& argv) const {
 
 Status FdoPipeline::build(const std::string& name, const std::string& source,
                           const std::vector<std::string>& flags) const {
-  std::vector<std::string> argv{kCompiler,
-                                "-std=c++20",
-                                "-O2",
-                                "-gmlt",
-                                "-fdebug-info-for-profiling",
-                                "-Wl,--build-id=sha1",
-                                source,
-                                "-o",
-                                folder_ + "/" + name};
+  const bool is_gcc = program_.compiler == FdoCompiler::kGcc;
+  std::vector<std::string> argv{
+      is_gcc ? kGcc : kClang, "-std=c++20", "-O2", "-Wl,--build-id=sha1", source, "-o", folder_ + "/" + name};
+  if (is_gcc) {
+    argv.emplace_back("-g1");
+  } else {
+    argv.insert(argv.end(), {"-gmlt", "-fdebug-info-for-profiling"});
+  }
+  argv.insert(argv.end(), program_.flags.begin(), program_.flags.end());
   argv.insert(argv.end(), flags.begin(), flags.end());
   argv.insert(argv.end(), program_.libraries.begin(), program_.libraries.end());
   return run(argv);
@@ -90,7 +116,23 @@ Status FdoPipeline::build_base() const {
   return build("base", program_.source, {});
 }
 
+// gcc's instrumented program writes its counts where its object file was, and gcc looks for them there: both by the name given here.
+Status FdoPipeline::build_instrumented_by_gcc() const {
+  const auto flags = [this](std::vector<std::string> of_profile) {
+    of_profile.insert(of_profile.end(),
+                      {"-dumpdir", folder_ + "/", "-dumpbase", "counts", "-dumpbase-ext", ".cc"});
+    return of_profile;
+  };
+  Status done = build("generate", program_.source, flags({"-fprofile-generate", "-fprofile-update=single"}));
+  done = done ? run({folder_ + "/generate", program_.training}) : done;
+  return done ? build("instrumented", program_.source, flags({"-fprofile-use", "-Werror=missing-profile"}))
+              : done;
+}
+
 Status FdoPipeline::build_instrumented() const {
+  if (program_.compiler == FdoCompiler::kGcc) {
+    return build_instrumented_by_gcc();
+  }
   if (auto built = build("generate", program_.source, {"-fprofile-generate"}); !built) {
     return built;
   }
@@ -107,7 +149,7 @@ Status FdoPipeline::build_instrumented() const {
   return build("instrumented", program_.source, {"-fprofile-use=" + merged});
 }
 
-Status FdoPipeline::profile(const std::string& name, double seconds, const std::string& build) const {
+Status FdoPipeline::record(const std::string& name, double seconds, const std::string& build) const {
   {
     const auto load = Child::start({folder_ + "/" + build, program_.endless});
     if (!load) {
@@ -119,8 +161,21 @@ Status FdoPipeline::profile(const std::string& name, double seconds, const std::
       return sampled;
     }
   }
-  const Status imported = import(name, {name});
-  return imported ? make_profile(name, build) : imported;
+  return import(name, {name});
+}
+
+Status FdoPipeline::profile(const std::string& name, double seconds, const std::string& build) const {
+  const Status recorded = record(name, seconds, build);
+  return recorded ? make_profile(name, build) : recorded;
+}
+
+Status FdoPipeline::profile_for_bolt(const std::string& name, double seconds) const {
+  const Status recorded = record(name, seconds, "base");
+  const std::string profile = folder_ + "/" + name;
+  return recorded ? run({sibling_program("plimsoll"), "fdo", "bolt", "--data", profile + ".data", "--binary",
+                         folder_ + "/base", "--output", profile + ".fdata", "--report", profile + ".json",
+                         "--json", "--min-quality", program_.min_quality})
+                  : recorded;
 }
 
 Status FdoPipeline::profile_merged(const std::string& name, const ProfiledBuild& newer,
@@ -155,12 +210,16 @@ Status FdoPipeline::make_profile(const std::string& name, const std::string& bui
                                 "--json",
                                 "--min-quality",
                                 program_.min_quality};
+  if (program_.compiler == FdoCompiler::kGcc) {
+    argv.insert(argv.end(), {"--format", "gcov"});
+  }
   argv.insert(argv.end(), more.begin(), more.end());
   return run(argv);
 }
 
 std::string FdoPipeline::use_of(const std::string& profile) const {
-  return "-fprofile-sample-use=" + folder_ + "/" + profile + ".prof";
+  const bool is_gcc = program_.compiler == FdoCompiler::kGcc;
+  return (is_gcc ? "-fauto-profile=" : "-fprofile-sample-use=") + folder_ + "/" + profile + ".prof";
 }
 
 Status FdoPipeline::build_with(const std::string& profile) const {

@@ -9,9 +9,13 @@
 
 namespace plimsoll::bench {
 
+enum class FdoCompiler { kClang, kGcc };  // clang++-19, g++-12
+
 struct FdoProgram {
+  FdoCompiler compiler = FdoCompiler::kClang;
   std::string source;
-  std::string headers = {};  // folder that most of its code comes from; empty: the source alone
+  std::string headers = {};             // folder that most of its code comes from; empty: the source alone
+  std::vector<std::string> flags = {};  // of every build
   std::vector<std::string> libraries = {};
   std::string training;  // its argument for profiles of instrumentation
   std::string work;      // its argument for runs that are compared
@@ -19,6 +23,15 @@ struct FdoProgram {
   double profiled_s = 60;
   std::string min_quality = "poor";
 };
+
+// A source of the bench (bench/fdo/programs).
+std::string program_source(const std::string& name);
+// nlohmann-json parses and prints messages.
+FdoProgram json_program();
+
+const char* gcc_path();
+// The first of these files that does not exist; empty: none.
+std::string missing_tool(const std::vector<std::string>& paths);
 
 // Where sources got lines since they were profiled: behind ends of functions (a brace indented by four spaces at most), so that functions stand elsewhere and are as they
 // were; or behind each 200th line, so that the lines of long functions have other offsets.
@@ -36,7 +49,8 @@ class FdoPipeline {
   FdoPipeline(std::string folder, FdoProgram program)
       : folder_(std::move(folder)), program_(std::move(program)) {}
 
-  // clang-19 -O2 with -gmlt -fdebug-info-for-profiling: "base". The same with instrumented PGO: "instrumented".
+  // -O2 with what profiles need: -gmlt -fdebug-info-for-profiling by clang, -g1 by gcc: "base". The same with instrumented PGO:
+  // "instrumented".
   Status build_base() const;
   Status build_instrumented() const;
   // plimsolld --once at 499 Hz for so long of a build, plimsoll import, plimsoll fdo autofdo.
@@ -45,6 +59,8 @@ class FdoPipeline {
   Status profile_merged(const std::string& name, const ProfiledBuild& newer,
                         const ProfiledBuild& older) const;
   Status build_with(const std::string& profile) const;
+  // As profile(), by plimsoll fdo bolt: NAME.fdata.
+  Status profile_for_bolt(const std::string& name, double seconds) const;
   // With the profile, of sources that have more lines than it was made of.
   Status build_changed_with(const std::string& profile, const std::string& name,
                             InsertedLines inserted) const;
@@ -56,6 +72,8 @@ class FdoPipeline {
   double in_report(const std::string& profile, const std::string& field) const;
   std::string text_in_report(const std::string& profile, const std::string& field) const;
   const FdoProgram& program() const { return program_; }
+  // A command whose output is kept in the file "log", and told of where it fails.
+  Status run(const std::vector<std::string>& argv) const;
 
  private:
   Status build(const std::string& name, const std::string& source,
@@ -65,7 +83,9 @@ class FdoPipeline {
   Status make_profile(const std::string& name, const std::string& build,
                       const std::vector<std::string>& more = {}) const;
   std::string use_of(const std::string& profile) const;
-  Status run(const std::vector<std::string>& argv) const;
+  Status build_instrumented_by_gcc() const;
+  // plimsolld --once of a build, and plimsoll import.
+  Status record(const std::string& name, double seconds, const std::string& build) const;
 
   std::string folder_;
   FdoProgram program_;

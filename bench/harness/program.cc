@@ -73,6 +73,9 @@ int run_program(std::string_view purpose, std::span<const Part> parts, int argc,
       status = 1;
     }
   }
+  if (report.skipped() > 0) {
+    std::cerr << name << ": skipped: " << report.skipped() << "\n";
+  }
   return status;
 }
 

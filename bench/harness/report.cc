@@ -72,6 +72,10 @@ std::string json_line(const Measurement& measurement) {
   return line.dump() + "\n";
 }
 
+std::string skipped_json_line(std::string_view part, std::string_view why) {
+  return nlohmann::ordered_json{{"name", part}, {"skipped", why}}.dump() + "\n";
+}
+
 std::string table_heading() {
   return "| measurement | value | unit | goal | met | peer | peer's value | ratio | note |\n"
          "|---|---|---|---|---|---|---|---|---|\n";
@@ -87,6 +91,10 @@ std::string table_row(const Measurement& measurement) {
                      ratio ? figure(*ratio) : "", measurement.note);
 }
 
+std::string skipped_table_row(std::string_view part, std::string_view why) {
+  return fmt::format("| `{}` | skipped |  |  |  |  |  |  | {} |\n", part, why);
+}
+
 Report::Report(std::ostream& out, bool as_json) : out_(out), as_json_(as_json) {
   if (!as_json_) {
     out_ << describe_machine() << "\n\n" << table_heading() << std::flush;
@@ -95,6 +103,11 @@ Report::Report(std::ostream& out, bool as_json) : out_(out), as_json_(as_json) {
 
 void Report::add(const Measurement& measurement) {
   out_ << (as_json_ ? json_line(measurement) : table_row(measurement)) << std::flush;
+}
+
+void Report::skip(std::string_view part, std::string_view why) {
+  ++skipped_;
+  out_ << (as_json_ ? skipped_json_line(part, why) : skipped_table_row(part, why)) << std::flush;
 }
 
 std::string describe_machine() {

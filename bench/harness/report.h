@@ -4,6 +4,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 namespace plimsoll::bench {
 
@@ -29,18 +30,25 @@ struct Measurement {
 
 // {"name", "value", "unit", "peer", "peer_value", "ratio"}; null for what there is not.
 std::string json_line(const Measurement& measurement);
+// {"name", "skipped": why}.
+std::string skipped_json_line(std::string_view part, std::string_view why);
 std::string table_heading();
 std::string table_row(const Measurement& measurement);
+std::string skipped_table_row(std::string_view part, std::string_view why);
 
 // Prints measurements as they come. Borrows the stream.
 class Report {
  public:
   Report(std::ostream& out, bool as_json);
   void add(const Measurement& measurement);
+  // Says that a part is not measured, and why: a tool is missing.
+  void skip(std::string_view part, std::string_view why);
+  int skipped() const { return skipped_; }
 
  private:
   std::ostream& out_;
   const bool as_json_;
+  int skipped_ = 0;
 };
 
 // "Intel Xeon, 2 CPUs, Linux 6.18.5, virtual (kvm), load 0.42": what the figures were taken on.

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <ctime>
 #include <limits>
+#include <numeric>
 
 #include "statistics/mean_interval.h"
+#include "statistics/student_t.h"
 
 namespace plimsoll::bench {
 namespace {
@@ -49,6 +51,36 @@ Interval hodges_lehmann_interval(std::span<const double> values) {
   }
   const auto from_end = static_cast<size_t>(rank);
   return {center, means[from_end - 1], means[means.size() - from_end]};
+}
+
+Interval ratio_interval(std::span<const double> x, std::span<const double> y) {
+  const size_t pairs = x.size();
+  if (pairs < 2 || y.size() != pairs) {
+    return {0, -kInfinity, kInfinity};
+  }
+  const auto count = static_cast<double>(pairs);
+  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count;
+  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / count;
+  double xx = 0;
+  double xy = 0;
+  double yy = 0;
+  for (size_t i = 0; i < pairs; ++i) {
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+    yy += (y[i] - mean_y) * (y[i] - mean_y);
+  }
+  // (mean x - r mean y)^2 <= t^2 (xx - 2 r xy + r^2 yy) / (n (n - 1)): a quadratic inequality in r.
+  const double t = statistics::student_t_quantile(0.975, count - 1);
+  const double factor = t * t / (count * (count - 1));
+  const double a = mean_y * mean_y - factor * yy;
+  const double b = mean_x * mean_y - factor * xy;
+  const double c = mean_x * mean_x - factor * xx;
+  const double center = mean_y > 0 ? mean_x / mean_y : 0;
+  if (a <= 0) {
+    return {center, -kInfinity, kInfinity};
+  }
+  const double half_width = std::sqrt(std::max(0.0, b * b - a * c)) / a;
+  return {center, b / a - half_width, b / a + half_width};
 }
 
 Line line_through(const Point& first, const Point& second) {

@@ -26,6 +26,12 @@ Interval mean_interval(std::span<const double> values);
 // fewer than six, unbounded. Takes memory for n (n + 1) / 2 values.
 Interval hodges_lehmann_interval(std::span<const double> values);
 
+// The ratio of the means of pairs (x, y), mean x / mean y, and its 95 % interval by Fieller's theorem (Fieller, "Some problems in interval
+// estimation", Journal of the Royal Statistical Society B 16, 1954): all ratios r at which the mean of x - r y is within what Student's t
+// allows of 0. Unbounded where the mean of y is not known to differ from 0, of fewer than two pairs, and of unlike numbers of x and y; the
+// center is 0 where the mean of y is not above 0.
+Interval ratio_interval(std::span<const double> x, std::span<const double> y);
+
 struct Point {
   double x = 0;
   double y = 0;

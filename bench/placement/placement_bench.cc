@@ -7,7 +7,7 @@ namespace plimsoll::bench {
 namespace {
 
 const std::array<Part, 1> kParts{{
-    {"plans", "CPU time of a plan, beside GLPK's for the same problem", measure_plans},
+    {"plans", "CPU time of a plan, beside GLPK's for the same problem", measure_placements},
 }};
 
 }  // namespace

@@ -69,7 +69,7 @@ Status measure(const Subject& subject, Report& report) {
 
 }  // namespace
 
-Status measure_plans(const Flags& flags, Report& report) {
+Status measure_placements(const Flags& flags, Report& report) {
   const FleetShape large{.jobs = 10'000, .platforms = 20, .known = 1, .capacity = 0.9};
   FleetShape small = large;
   small.jobs = kQuickPeerJobs;

@@ -23,5 +23,9 @@ Status measure_views(const Flags& flags, Report& report);
 Status measure_live(const Flags& flags, Report& report);
 // The time of a verdict on stability.
 Status measure_stability(const Flags& flags, Report& report);
+// How often intervals of percentiles hold the truth, over 1,000 simulated weeks of each kind.
+Status measure_weeks(const Flags& flags, Report& report);
+// How often services are taken for dependent that are independent, and that follow each other, over 1,000 simulated pairs of each kind.
+Status measure_pooling(const Flags& flags, Report& report);
 
 }  // namespace plimsoll::bench

@@ -6,7 +6,7 @@
 namespace plimsoll::bench {
 namespace {
 
-const std::array<Part, 6> kParts{{
+const std::array<Part, 8> kParts{{
     {"margins", "how often 95 % margins hold the truth, and how wide they are; beside who knows it",
      measure_margins},
     {"agreement", "whether a tenth of the machines says the same as all of them", measure_agreement},
@@ -16,6 +16,9 @@ const std::array<Part, 6> kParts{{
     {"live", "questions about the last hour while profiles come in, by how much history there is",
      measure_live},
     {"stability", "permutations of machines, for a verdict on stability", measure_stability},
+    {"weeks", "how often intervals of percentiles of two arms hold the truth, over simulated days",
+     measure_weeks},
+    {"pooling", "how often services are taken for dependent that are not, or are", measure_pooling},
 }};
 
 }  // namespace

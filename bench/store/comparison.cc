@@ -63,7 +63,7 @@ class Comparison {
         peers_(peers),
         rows_(rows),
         folder_(folder),
-        asker_(*subject.tree, subject.origins, subject.events, subject.jobs),
+        asker_(*subject.tree, subject.origins, subject.events),
         rounds_(flags.quick ? 3 : 9) {}
 
   Status compare(const Query& query) {
@@ -171,7 +171,7 @@ class Comparison {
   // A machine by itself has no margin that groups of machines could tell, and millions of cells times 64 are refused.
   static bool has_machine_groups(const Query& query) { return query.grouping != Grouping::kJobAndMachine; }
 
-  static bool is_selective(const Query& query) { return !query.filter[store::Column::kEvent].empty(); }
+  static bool is_selective(const Query& query) { return !query.filter[store::Column::kEvent].is_all(); }
 
   // Of the columns that the query reads, as they are stored.
   uint64_t stored_bytes(const Query& query) const {

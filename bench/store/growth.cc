@@ -120,7 +120,7 @@ Result<Measured> measure_size(uint64_t rows_wanted, const std::vector<Query>& qu
   if (!rows) {
     return propagate(rows);
   }
-  const Asker asker(tree, origins, kEvents, kJobs);
+  const Asker asker(tree, origins, kEvents);
   Measured measured{.rows = rows->rows(), .costs = {}};
   for (const Query& query : queries) {
     const auto cost = measure(*rows, asker.request(query, {.has_factors = true}));

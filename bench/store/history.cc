@@ -324,7 +324,7 @@ Status measure_history(const Flags& flags, Report& report) {
   const std::string data_dir = flags.directory.empty() ? *scratch / "data" : std::string(flags.directory);
   const uint32_t profiles = flags.quick ? 20'000 : flags.full ? 1'000'000 : 200'000;
   Status done;
-  if (!std::filesystem::exists(data_dir)) {
+  if (!std::filesystem::exists(data_dir) || std::filesystem::is_empty(data_dir)) {
     // One that takes long to make, and was not finished, is not measured the next time.
     const std::string unfinished = data_dir + ".unfinished";
     std::filesystem::remove_all(unfinished);

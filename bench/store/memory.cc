@@ -31,7 +31,7 @@ double median_s(std::vector<std::vector<uint64_t>>& memory, Work work) {
 
 }  // namespace
 
-Status measure_memory(const Flags& flags, Report& report) {
+Status measure_memory_of_store(const Flags& flags, Report& report) {
   const size_t cpus = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::vector<uint64_t>> memory(cpus, std::vector<uint64_t>(kWords / (flags.quick ? 4 : 1), 1));
   const double bytes = static_cast<double>(cpus * memory[0].size() * sizeof(uint64_t));

@@ -9,7 +9,7 @@ namespace plimsoll::bench {
 inline constexpr int kRounds = 5;
 
 // What the machine's memory gives at most, beside which the queries' bandwidth stands.
-Status measure_memory(const Flags& flags, Report& report);
+Status measure_memory_of_store(const Flags& flags, Report& report);
 // Queries and size on generated rows, beside DuckDB and ClickHouse.
 Status measure_profiles(const Flags& flags, Report& report);
 Status measure_worst(const Flags& flags, Report& report);

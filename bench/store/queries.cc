@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "bench/store/generator.h"
 #include "store/aggregation/top_cells.h"
@@ -11,22 +12,10 @@
 namespace plimsoll::bench {
 namespace {
 
-std::vector<uint32_t> identity(uint32_t count) {
-  std::vector<uint32_t> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), 0U);
-  return numbers;
-}
-
-std::vector<bool> only(uint32_t id) {
-  std::vector<bool> flags(id + 1);
-  flags[id] = true;
-  return flags;
-}
-
 store::RowFilter event_and_job(uint32_t event, uint32_t job) {
   store::RowFilter filter;
-  filter[store::Column::kEvent] = only(event);
-  filter[store::Column::kWorkload] = only(job);
+  filter[store::Column::kEvent] = store::IdSet::of({event});
+  filter[store::Column::kWorkload] = store::IdSet::of({job});
   return filter;
 }
 
@@ -98,20 +87,25 @@ bool reads_stacks(const Query& query) {
   return query.grouping != Grouping::kJob && query.grouping != Grouping::kJobAndMachine;
 }
 
-Asker::Asker(const StackTree& tree, uint32_t origins, uint32_t events, uint32_t workloads)
-    : origins_(origins),
-      events_(events),
-      workloads_(workloads),
-      projection_(tree.nodes, {tree.first_frame, tree.functions}) {}
+Asker::Asker(const StackTree& tree, uint32_t origins, uint32_t events)
+    : origins_(origins), events_(events), projection_(tree.nodes, {tree.first_frame, tree.functions}) {}
 
 store::Factors Asker::factors(bool are_all_1) const {
-  store::Factors factors(events_ + 1, std::vector<double>(origins_ + 1, 1));
+  std::vector<std::vector<double>> factors(events_ + 1, std::vector<double>(origins_ + 1, 1));
   for (uint32_t event = 1; !are_all_1 && event <= events_; ++event) {
     for (uint32_t origin = 1; origin <= origins_; ++origin) {
       factors[event][origin] = 1000 * (1 + uniform(uint64_t{event} << 32U | origin));
     }
   }
-  return factors;
+  return store::factors_of(std::move(factors));
+}
+
+store::IdGrouping Asker::by_machine() const {
+  std::vector<uint32_t> machines{0};
+  for (uint32_t origin = 1; origin <= origins_; ++origin) {
+    machines.push_back(machine_of(origin));
+  }
+  return store::IdGrouping::by(std::move(machines));
 }
 
 store::AggregateRequest Asker::request(const Query& query, const Counting& counting) const {
@@ -120,25 +114,26 @@ store::AggregateRequest Asker::request(const Query& query, const Counting& count
   request.measures = {factors(!counting.has_factors)};
   switch (query.grouping) {
     case Grouping::kJobAndMachine:
-      request.group[store::Column::kOrigin].push_back(0);
-      for (uint32_t origin = 1; origin <= origins_; ++origin) {
-        request.group[store::Column::kOrigin].push_back(machine_of(origin));
-      }
+      request.group[store::Column::kOrigin] = by_machine();
       [[fallthrough]];
     case Grouping::kJob:
-      request.group[store::Column::kWorkload] = identity(workloads_ + 1);
+      request.group[store::Column::kWorkload] = store::IdGrouping::each();
       break;
     case Grouping::kFunctionSelf:
-      request.group[store::Column::kStack].assign(projection_.self_keys().begin(),
-                                                  projection_.self_keys().end());
+      request.group[store::Column::kStack] =
+          store::IdGrouping::by({projection_.self_keys().begin(), projection_.self_keys().end()});
       break;
     case Grouping::kStack:
     case Grouping::kFunctionTotal:
-      request.by_stack = true;
+      request.group[store::Column::kStack] = store::IdGrouping::each();
       break;
   }
-  for (uint32_t origin = 0; counting.machine_groups > 1 && origin <= origins_; ++origin) {
-    request.machine_group.push_back(machine_of(std::max(origin, 1U)) % counting.machine_groups);
+  if (counting.machine_groups > 1) {
+    std::vector<uint32_t> machine_group;
+    for (uint32_t origin = 0; origin <= origins_; ++origin) {
+      machine_group.push_back(machine_of(std::max(origin, 1U)) % counting.machine_groups);
+    }
+    request.machine_group = store::IdTable<uint32_t>(std::move(machine_group));
   }
   return request;
 }
@@ -173,7 +168,7 @@ store::Cells Asker::totals(const store::Cells& by_stack) const {
 Result<store::Cells> Asker::top_totals(const store::RowSource& rows,
                                        const store::AggregateRequest& request) const {
   store::AggregateRequest whole = request;
-  whole.machine_group.clear();
+  whole.machine_group = {};
   const auto by_stack = rows.aggregate(whole);
   if (!by_stack) {
     return by_stack;
@@ -188,8 +183,7 @@ Result<store::Cells> Asker::top_totals(const store::RowSource& rows,
   }
   const store::KeyTree tree = projection_.key_tree(functions);
   store::AggregateRequest split = std::move(whole);
-  split.by_stack = false;
-  split.group[store::Column::kStack] = tree.class_of_stack;
+  split.group[store::Column::kStack] = store::IdGrouping::by(tree.class_of_stack);
   split.machine_group = request.machine_group;
   const auto by_class = rows.aggregate(split);
   if (!by_class) {

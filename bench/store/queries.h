@@ -43,7 +43,7 @@ bool reads_stacks(const Query& query);
 // What a caller of the store knows about its dictionaries; given are their last IDs.
 class Asker {
  public:
-  Asker(const StackTree& tree, uint32_t origins, uint32_t events, uint32_t workloads);
+  Asker(const StackTree& tree, uint32_t origins, uint32_t events);
 
   store::AggregateRequest request(const Query& query, const Counting& counting) const;
 
@@ -57,10 +57,11 @@ class Asker {
 
  private:
   store::Factors factors(bool are_all_1) const;
+  store::IdGrouping by_machine() const;
   store::Cells totals(const store::Cells& by_stack) const;
   Result<store::Cells> top_totals(const store::RowSource& rows, const store::AggregateRequest& request) const;
 
-  uint32_t origins_, events_, workloads_;
+  uint32_t origins_, events_;
   store::StackProjection projection_;
 };
 

@@ -7,7 +7,7 @@ namespace plimsoll::bench {
 namespace {
 
 const std::array kParts{
-    Part{"memory", "how fast this machine reads and copies memory", measure_memory},
+    Part{"memory", "how fast this machine reads and copies memory", measure_memory_of_store},
     Part{"profiles", "rows shaped like real profiles: queries and size, beside DuckDB and ClickHouse",
          measure_profiles},
     Part{"worst", "the same on rows of independent columns", measure_worst},

@@ -62,7 +62,7 @@ LookUps median_look_ups(const Symtab& table, CodeAddresses& code, int rounds) {
   return result;
 }
 
-// As a server does that has not read the file lately: mapped anew each time.
+// As a server does that has not read the file lately: mapped again each time.
 double median_opening_us(const std::string& path, int rounds) {
   std::vector<double> took_us;
   for (int round = 0; round < rounds; ++round) {

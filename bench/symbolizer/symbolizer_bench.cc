@@ -6,12 +6,16 @@
 namespace plimsoll::bench {
 namespace {
 
-const std::array<Part, 3> kParts{{
+const std::array<Part, 5> kParts{{
     {"build", "making the table of a large binary; beside llvm-gsymutil", measure_building},
     {"look-up", "opening it, and looking addresses up; beside GSYM, llvm-symbolizer, eu-addr2line, addr2line",
      measure_look_ups},
     {"process", "the process that parses one binary, made by a zygote; beside starting the program",
      measure_processes},
+    {"annotate", "annotated code of a function of 10,000 instructions", measure_annotating},
+    {"workers",
+     "tables by one to three symbolizer workers, and with one killed each second; beside the server alone",
+     measure_workers},
 }};
 
 }  // namespace
