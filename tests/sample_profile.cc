@@ -15,7 +15,8 @@ RawProfile sample_profile() {
       cpu_model: "EPYC 7763"
     }
     assignment {
-      id: "a1" events { name: "cycles" period: 7 set: 1 } rate_hz: 99 start_ns: 1 duration_ns: 2 continuous: true stack_bytes: 16384 stack_rate_hz: 9 turn_ns: 5 branch_rate_hz: 3
+      id: "a1" events { name: "cycles" period: 7 set: 1 } rate_hz: 99 start_ns: 1 duration_ns: 2 continuous: true stack_bytes: 16384 stack_rate_hz: 9 turn_ns: 5 branch_rate_hz: 3 application_kinds: "heap"
+      bursts { config_bits: 32512 duration_ns: 6 events: "disk" max_bytes: 7 max_overhead: 0.5 }
       draw { id: "d1" stratum: "s" inclusion_probability: 0.5 interval_start_ns: 3 interval_ns: 4 }
     }
     window {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -11,16 +12,12 @@
 
 namespace plimsoll::testing {
 
-inline bool is_selected(const std::vector<bool>& flags, uint32_t id) {
-  return flags.empty() || (id < flags.size() && flags[id]);
-}
-
 inline bool is_selected(const store::RowFilter& filter, const store::Row& row) {
   return std::ranges::all_of(store::kColumns,
-                             [&](store::Column column) { return is_selected(filter[column], row[column]); });
+                             [&](store::Column column) { return filter[column].selects(row[column]); });
 }
 
-inline uint32_t group_of(const std::vector<uint32_t>& groups, uint32_t id) {
+inline uint32_t group_of(std::span<const uint32_t> groups, uint32_t id) {
   return id < groups.size() ? groups[id] : 0;
 }
 
@@ -34,14 +31,13 @@ template <typename Use>
 void for_each_cell(const store::AggregateRequest& request, const store::Row& row, Use use) {
   store::CellKey key;
   for (const store::Column column : store::kColumns) {
-    key[column] = group_of(request.group[column], row[column]);
+    key[column] = request.group[column].of(row[column]);
   }
   uint32_t& of_stack = key[store::Column::kStack];
-  of_stack = request.by_stack ? row[store::Column::kStack] : of_stack;
   const std::vector<uint32_t> one{of_stack};
-  for (const uint32_t stack : request.stack_groups.empty()
-                                  ? std::span<const uint32_t>(one)
-                                  : request.stack_groups.of(row[store::Column::kStack])) {
+  const store::StackGroups* const lists = request.group[store::Column::kStack].lists();
+  for (const uint32_t stack :
+       lists == nullptr ? std::span<const uint32_t>(one) : lists->of(row[store::Column::kStack])) {
     of_stack = stack;
     if (is_wanted(request, key)) {
       use(key);
@@ -54,9 +50,13 @@ class MemoryRows : public store::RowSource {
   explicit MemoryRows(std::vector<store::Row> rows) : rows_(std::move(rows)) {}
 
   Result<store::Cells> aggregate(const store::AggregateRequest& request) const override {
+    if (std::ranges::any_of(store::kGroupColumns,
+                            [&](store::Column column) { return request.group[column].lists() != nullptr; })) {
+      return fail(ErrorCode::kInvalid, "lists of groups are of stacks");
+    }
     store::Cells cells;
     cells.measures = request.measures.size();
-    for (const uint32_t group : request.machine_group) {
+    for (const uint32_t group : request.machine_group.values()) {
       cells.machine_groups = std::max<size_t>(cells.machine_groups, group + 1);
     }
     std::map<store::CellKey, std::vector<double>> sums;
@@ -76,7 +76,7 @@ class MemoryRows : public store::RowSource {
             status = fail(ErrorCode::kCorrupt, "no factor for event {} of origin {}", event, origin);
             return;
           }
-          cell[m * cells.machine_groups + group_of(request.machine_group, origin)] +=
+          cell[m * cells.machine_groups + group_of(request.machine_group.values(), origin)] +=
               static_cast<double>(row.hits) * factors[event][origin];
         }
       });

@@ -30,6 +30,8 @@ using store::cell_of;
 using store::CellKey;
 using store::Cells;
 using store::Column;
+using store::IdGrouping;
+using store::IdSet;
 using store::Row;
 using store::row_of;
 using store::RowFilter;
@@ -53,23 +55,34 @@ std::vector<Row> shuffled(std::vector<Row> rows) {
 
 class RowSourceTest : public ::testing::TestWithParam<Implementation> {
  protected:
+  void SetUp() override {
+    if (const std::string missing = GetParam().why_missing(); !missing.empty()) {
+      GTEST_SKIP() << missing;
+    }
+  }
+
   std::unique_ptr<RowSource> source_of(const std::vector<Row>& rows) {
     auto source = GetParam().make(rows, folder_.path());
-    EXPECT_TRUE(source) << source.error().text();
-    return source ? std::move(*source) : nullptr;
+    if (!source) {
+      // As where a server is gone. The test has failed, and must not end the program: the rest of it asks the model.
+      ADD_FAILURE() << source.error().text();
+      return std::make_unique<MemoryRows>(rows);
+    }
+    return std::move(*source);
   }
 
   TemporaryDirectory folder_;
 };
 
-// Ascending, in one piece.
-Result<std::vector<Row>> scanned(const RowSource& source, const RowFilter& filter) {
+// Ascending, in one piece; none where it fails, as the test then does.
+std::vector<Row> scanned(const RowSource& source, const RowFilter& filter) {
   std::vector<Row> rows;
   const auto cursor = source.scan(filter);
   while (true) {
     const auto batch = cursor->next();
     if (!batch) {
-      return propagate(batch);
+      ADD_FAILURE() << batch.error().text();
+      return {};
     }
     if (batch->empty()) {
       std::ranges::sort(rows);
@@ -77,6 +90,13 @@ Result<std::vector<Row>> scanned(const RowSource& source, const RowFilter& filte
     }
     rows.insert(rows.end(), batch->begin(), batch->end());
   }
+}
+
+// Of a request that must have an answer; no cells where it has none, as the test then fails.
+Cells answered(const RowSource& source, const AggregateRequest& request) {
+  auto cells = source.aggregate(request);
+  EXPECT_TRUE(cells) << cells.error().text();
+  return cells ? *std::move(cells) : Cells();
 }
 
 void expect_same_answer(const RowSource& source, const MemoryRows& model, const AggregateRequest& request) {
@@ -99,11 +119,12 @@ void expect_conforms(const RowSource& source, const std::vector<Row>& rows, cons
                      uint64_t seed, int requests) {
   const MemoryRows model(rows);
   Random random(seed);
-  for (int i = 0; i < requests; ++i) {
+  const int count = std::max(1, requests / RowSourceTest::GetParam().one_request_in);
+  for (int i = 0; i < count; ++i) {
     SCOPED_TRACE(fmt::format("request {} of seed {}", i, seed));
     ASSERT_NO_FATAL_FAILURE(expect_same_answer(source, model, random_request(random, ids)));
     const RowFilter filter = random_filter(random, ids);
-    ASSERT_EQ(*scanned(source, filter), *scanned(model, filter));
+    ASSERT_EQ(scanned(source, filter), scanned(model, filter));
   }
 }
 
@@ -148,7 +169,7 @@ TEST_P(RowSourceTest, NoRowsHaveNoCells) {
   ASSERT_TRUE(cells) << cells.error().text();
   EXPECT_THAT(cells->keys, IsEmpty());
   EXPECT_THAT(cells->sums, IsEmpty());
-  EXPECT_THAT(*scanned(*source, {}), IsEmpty());
+  EXPECT_THAT(scanned(*source, {}), IsEmpty());
 }
 
 TEST_P(RowSourceTest, ACellIsTheSumOfHitsTimesFactorByMeasureAndMachineGroup) {
@@ -159,8 +180,8 @@ TEST_P(RowSourceTest, ACellIsTheSumOfHitsTimesFactorByMeasureAndMachineGroup) {
       {.event = 2, .workload = 1, .origin = 2, .thread = 1, .stack = 0, .hits = 1000},
   }));
   AggregateRequest request;
-  request.group[Column::kEvent] = {0, 0, 7};  // event 2 is in group 7
-  request.machine_group = {0, 0, 1};          // origin 2 is in group 1
+  request.group[Column::kEvent] = IdGrouping::by({0, 0, 7});  // event 2 is in group 7
+  request.machine_group = {0, 0, 1};                          // origin 2 is in group 1
   request.measures = {{{}, {0, 2, 0.5}, {0, 2, 0.25}}, {{}, {0, 1, 1}, {0, 1, 1}}};
   const auto cells = source->aggregate(request);
   ASSERT_TRUE(cells) << cells.error().text();
@@ -180,10 +201,10 @@ TEST_P(RowSourceTest, CellsStandInAscendingOrderOfTheirKeys) {
       {.event = 2, .workload = 1, .origin = 1, .thread = 1, .stack = 8, .hits = 3},
   }));
   AggregateRequest request = request_for_all(kFewIds);
-  request.group[Column::kEvent] = {0, 1, 0};      // the later event first
-  request.group[Column::kWorkload] = {0, 30, 4};  // the later workload first
-  request.by_stack = true;
-  EXPECT_THAT(source->aggregate(request)->keys,
+  request.group[Column::kEvent] = IdGrouping::by({0, 1, 0});      // the later event first
+  request.group[Column::kWorkload] = IdGrouping::by({0, 30, 4});  // the later workload first
+  request.group[Column::kStack] = IdGrouping::each();
+  EXPECT_THAT(answered(*source, request).keys,
               ElementsAre(cell_of({.event = 0, .workload = 30, .stack = 8}),
                           cell_of({.event = 1, .workload = 4, .stack = 0}),
                           cell_of({.event = 1, .workload = 30, .stack = 9})));
@@ -196,20 +217,67 @@ TEST_P(RowSourceTest, FlagsSelectNothingBeyondTheirEndAndGroupsPutItInGroup0) {
       {.event = 1, .workload = 3, .origin = 1, .thread = 1, .stack = 1, .hits = 40},
   }));
   AggregateRequest request = request_for_all(kFewIds);
-  request.filter[Column::kWorkload] = {false, true, true};  // as of before workload 3 came
-  request.group[Column::kWorkload] = {0, 1};                // and 2
-  const auto cells = source->aggregate(request);
-  EXPECT_THAT(cells->keys, ElementsAre(cell_of({.workload = 0}), cell_of({.workload = 1})));
-  EXPECT_THAT(cells->sums, ElementsAre(20, 10));
+  request.filter[Column::kWorkload] = IdSet::of_flags({false, true, true});  // as of before workload 3 came
+  request.group[Column::kWorkload] = IdGrouping::by({0, 1});                 // and 2
+  const Cells cells = answered(*source, request);
+  EXPECT_THAT(cells.keys, ElementsAre(cell_of({.workload = 0}), cell_of({.workload = 1})));
+  EXPECT_THAT(cells.sums, ElementsAre(20, 10));
+}
+
+TEST_P(RowSourceTest, EachIdOfAnyColumnCanBeAGroup) {
+  const Row row =
+      row_of({.event = 1, .workload = 5, .origin = 2, .thread = 4, .stack = 9, .hits = 3, .labels = 6});
+  const auto source = source_of({row});
+  for (const Column column : store::kColumns) {
+    AggregateRequest request = request_for_all({{4, 9, 7, 6, 8, 60}});
+    request.group[column] = IdGrouping::each();
+    CellKey expected;
+    expected[column] = row[column];
+    EXPECT_THAT(answered(*source, request).keys, ElementsAre(expected));
+  }
+}
+
+TEST_P(RowSourceTest, ListsOfGroupsAreRefusedForOtherColumnsThanStacks) {
+  const auto source = source_of(rows_of({{.event = 1, .workload = 1, .origin = 1, .thread = 1, .hits = 1}}));
+  AggregateRequest request = request_for_all(kFewIds);
+  request.group[Column::kWorkload] =
+      IdGrouping::in_lists({.list_of_stack = {0, 0}, .first = {0, 1}, .groups = {2}});
+  const auto refused = source->aggregate(request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
 }
 
 TEST_P(RowSourceTest, AFilterThatSelectsNoIdSelectsNoRow) {
   const auto source =
       source_of(rows_of({{.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 1}}));
   AggregateRequest request = request_for_all(kFewIds);
-  request.filter[Column::kStack] = {false};
-  EXPECT_THAT(source->aggregate(request)->keys, IsEmpty());
-  EXPECT_THAT(*scanned(*source, request.filter), IsEmpty());
+  for (const IdSet& none : {IdSet::of_flags({false}), IdSet::of({}), IdSet::of({0, 2})}) {
+    request.filter[Column::kStack] = none;
+    EXPECT_THAT(answered(*source, request).keys, IsEmpty());
+    EXPECT_THAT(scanned(*source, request.filter), IsEmpty());
+  }
+}
+
+TEST_P(RowSourceTest, WhatMadeASetSelectsTheSameRowsAsItsIds) {
+  const Cardinalities ids{{4, 200, 150, 100, 3, 50}};
+  Random random(10);
+  const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 5000)));
+  const auto source = source_of(rows);
+  const MemoryRows model(rows);
+  for (int i = 0; i < 12; ++i) {
+    SCOPED_TRACE(fmt::format("request {}", i));
+    AggregateRequest request = request_for_all(ids);
+    request.group[Column::kWorkload] = IdGrouping::each();
+    for (const Column column : {Column::kOrigin, Column::kWorkload, Column::kThread}) {
+      if (random.one_in(2)) {
+        const IdSet selected = random_selection(random, column, ids[column]);
+        request.filter[column] =
+            random.one_in(2) ? selected : intersection_of(selected, random.ids(ids[column]));
+      }
+    }
+    ASSERT_NO_FATAL_FAILURE(expect_same_answer(*source, model, request));
+    ASSERT_EQ(scanned(*source, request.filter), scanned(model, request.filter));
+  }
 }
 
 TEST_P(RowSourceTest, WhatCountsNothingIsNoCell) {
@@ -218,11 +286,11 @@ TEST_P(RowSourceTest, WhatCountsNothingIsNoCell) {
       {.event = 1, .workload = 2, .origin = 2, .thread = 1, .stack = 1, .hits = 5},
   }));
   AggregateRequest request = request_for_all(kFewIds);
-  request.group[Column::kWorkload] = {0, 1, 2};
+  request.group[Column::kWorkload] = IdGrouping::by({0, 1, 2});
   request.measures = {{{}, {0, 0, 0}}, {{}, {0, 0, 0.25}}};
-  const auto cells = source->aggregate(request);
-  EXPECT_THAT(cells->keys, ElementsAre(cell_of({.workload = 2})));
-  EXPECT_THAT(cells->sums, ElementsAre(0, 1.25)) << "the other measure counts it";
+  const Cells cells = answered(*source, request);
+  EXPECT_THAT(cells.keys, ElementsAre(cell_of({.workload = 2})));
+  EXPECT_THAT(cells.sums, ElementsAre(0, 1.25)) << "the other measure counts it";
 }
 
 TEST_P(RowSourceTest, LargeHitsAreNotCutOff) {
@@ -231,7 +299,7 @@ TEST_P(RowSourceTest, LargeHitsAreNotCutOff) {
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = kMany},
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 2, .hits = 1},
   }));
-  EXPECT_EQ(source->aggregate(request_for_all(kFewIds))->sum(0), static_cast<double>(kMany) + 1);
+  EXPECT_THAT(answered(*source, request_for_all(kFewIds)).sums, ElementsAre(static_cast<double>(kMany) + 1));
 }
 
 // --- the largest cells
@@ -245,7 +313,7 @@ TEST_P(RowSourceTest, TheTopCellsAreTheLargestOfAllWithTheirSumsByMachineGroup) 
       {.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 4, .hits = 6},
   })));
   AggregateRequest request = request_for_all(kFewIds);
-  request.by_stack = true;
+  request.group[Column::kStack] = IdGrouping::each();
   request.machine_group = {0, 0, 1};
   const auto top = aggregate_top(*source, request, 2);
   ASSERT_TRUE(top) << top.error().text();
@@ -294,7 +362,7 @@ TEST_P(RowSourceTest, MoreSumsThanAllowedAreRefused) {
   }
   const auto source = source_of(shuffled(rows));
   AggregateRequest request = request_for_all(kFewIds);
-  request.by_stack = true;
+  request.group[Column::kStack] = IdGrouping::each();
   request.machine_group = {0, 0, 1, 2};
   request.measures.push_back(request.measures[0]);
   request.max_sums = 50ULL * 3 * 2;
@@ -336,8 +404,8 @@ TEST_P(RowSourceTest, ARowWithoutAFactorIsDamageNotZero) {
     request.measures = {std::move(factors)};
     return request;
   };
-  const std::vector<double> of_all(9, 1.0);
-  const std::vector<double> of_older(8, 1.0);
+  const store::IdTable<double> of_all(std::vector<double>(9, 1.0));
+  const store::IdTable<double> of_older(std::vector<double>(8, 1.0));
   EXPECT_TRUE(source->aggregate(with_factors({of_all, of_all, {}, of_all})));
   for (const store::Factors& factors :
        {store::Factors{of_all, of_all, of_all}, store::Factors{of_all, of_all, of_all, of_older},
@@ -348,8 +416,8 @@ TEST_P(RowSourceTest, ARowWithoutAFactorIsDamageNotZero) {
   }
   // An event that is left out needs none.
   AggregateRequest request = with_factors({{}, {0, 1}});
-  request.filter[Column::kEvent] = {false, true};
-  EXPECT_EQ(source->aggregate(request)->sum(0), 1);
+  request.filter[Column::kEvent] = IdSet::of({1});
+  EXPECT_THAT(answered(*source, request).sums, ElementsAre(1));
 }
 
 // Of one measure that lacks a factor among others that have them.
@@ -358,7 +426,9 @@ TEST_P(RowSourceTest, EveryMeasureNeedsItsFactors) {
       source_of(rows_of({{.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 1, .hits = 1}}));
   AggregateRequest request;
   request.measures = {{{}, {0, 1, 1}}, {{}, {0, 1}}};
-  EXPECT_EQ(source->aggregate(request).error().code, ErrorCode::kCorrupt);
+  const auto refused = source->aggregate(request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kCorrupt);
 }
 
 // --- scanning
@@ -368,17 +438,16 @@ TEST_P(RowSourceTest, AScanGivesEachSelectedRowOnce) {
   Random random(7);
   const auto rows = with_distinct_keys(random_rows(random, ids, 100'000));
   const auto source = source_of(shuffled(rows));
-  EXPECT_EQ(*scanned(*source, {}), rows);
+  EXPECT_EQ(scanned(*source, {}), rows);
   RowFilter filter;
-  filter[Column::kWorkload].assign(40, true);
-  filter[Column::kWorkload][7] = false;
-  filter[Column::kStack].assign(4000, true);
+  filter[Column::kWorkload] = IdSet::of_ranges({{0, 6}, {8, 39}});
+  filter[Column::kStack] = IdSet::of_flags(std::vector<bool>(4000, true));
   std::vector<Row> expected = rows;
   std::erase_if(expected, [](const Row& row) {
     const uint32_t workload = row[Column::kWorkload];
     return workload == 7 || workload >= 40 || row[Column::kStack] >= 4000;
   });
-  EXPECT_EQ(*scanned(*source, filter), expected);
+  EXPECT_EQ(scanned(*source, filter), expected);
 }
 
 TEST_P(RowSourceTest, TwoCursorsDoNotDisturbEachOther) {
@@ -388,16 +457,11 @@ TEST_P(RowSourceTest, TwoCursorsDoNotDisturbEachOther) {
   const auto source = source_of(rows);
   const auto first = source->scan({});
   ASSERT_TRUE(first->next());
-  EXPECT_EQ(*scanned(*source, {}), rows);
+  EXPECT_EQ(scanned(*source, {}), rows);
   EXPECT_TRUE(first->next());
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, RowSourceTest,
-                         ::testing::Values(memory_rows(), local_rows("LocalInOneSegment", SIZE_MAX),
-                                           local_rows("LocalInSegmentsOf70000", 70'000),
-                                           local_rows("LocalInSegmentsOf700", 700),
-                                           joined_rows("JoinedOf3BlocksOn2Threads", 3, 2),
-                                           joined_rows("JoinedOf20BlocksOn3Threads", 20, 3)),
+INSTANTIATE_TEST_SUITE_P(Rows, RowSourceTest, ::testing::ValuesIn(row_source_implementations()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

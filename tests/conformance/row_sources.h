@@ -26,14 +26,22 @@ struct Implementation {
   std::function<Result<std::unique_ptr<store::RowSource>>(const std::vector<store::Row>& rows,
                                                           const std::string& folder)>
       make;
+  // Why this machine has not what it needs, for GTEST_SKIP(); empty: it has.
+  std::string (*why_missing)() = [] { return std::string(); };
+  // It gets one of so many random requests of the suite: where each is a statement to a server.
+  int one_request_in = 1;
 };
+
+// Those of a test program, which are defined in a source of their own: the suite is compiled for each.
+std::vector<Implementation> row_source_implementations();
 
 inline void PrintTo(const Implementation& implementation, std::ostream* out) {
   *out << implementation.name;
 }
 
 inline Implementation memory_rows() {
-  return {"Memory", [](const auto& rows, const auto&) -> Result<std::unique_ptr<store::RowSource>> {
+  return {.name = "Memory",
+          .make = [](const auto& rows, const auto&) -> Result<std::unique_ptr<store::RowSource>> {
             return std::make_unique<MemoryRows>(rows);
           }};
 }
@@ -61,7 +69,8 @@ inline Result<std::unique_ptr<store::LocalRows>> make_local_rows(const std::vect
 
 // Segments of `segment_rows` rows.
 inline Implementation local_rows(const std::string& name, size_t segment_rows) {
-  return {name, [=](const auto& rows, const auto& folder) -> Result<std::unique_ptr<store::RowSource>> {
+  return {.name = name,
+          .make = [=](const auto& rows, const auto& folder) -> Result<std::unique_ptr<store::RowSource>> {
             return make_local_rows(rows, folder, segment_rows);
           }};
 }
@@ -85,16 +94,18 @@ inline store::Translation renumber(std::vector<store::Row>& rows) {
 
 // `blocks` blocks, whose rows take turns, on `threads` threads; their segments are small.
 inline Implementation joined_rows(const std::string& name, size_t blocks, unsigned threads) {
-  return {name,
-          [=](const std::vector<store::Row>& rows,
-              const std::string& folder) -> Result<std::unique_ptr<store::RowSource>> {
+  return {.name = name,
+          .make = [=](const std::vector<store::Row>& rows,
+                      const std::string& folder) -> Result<std::unique_ptr<store::RowSource>> {
             std::vector<store::JoinedRows::Part> parts;
-            uint32_t max_stack = 0;
+            store::ByColumn<uint32_t> last_ids;
             for (size_t block = 0; block < blocks; ++block) {
               std::vector<store::Row> some;
               for (size_t i = block; i < rows.size(); i += blocks) {
                 some.push_back(rows[i]);
-                max_stack = std::max(max_stack, rows[i][store::Column::kStack]);
+                for (const store::Column column : store::kColumns) {
+                  last_ids[column] = std::max(last_ids[column], rows[i][column]);
+                }
               }
               const store::Translation translation = renumber(some);
               const std::string path = fmt::format("{}/{}", folder, block);
@@ -105,7 +116,7 @@ inline Implementation joined_rows(const std::string& name, size_t blocks, unsign
               }
               parts.push_back({std::move(*local), translation});
             }
-            return std::make_unique<store::JoinedRows>(std::move(parts), max_stack, threads);
+            return std::make_unique<store::JoinedRows>(std::move(parts), last_ids, threads);
           }};
 }
 

@@ -165,4 +165,22 @@ class ContentsInWords {
   const FramesOf frames_of_;
 };
 
+// Of contents with their own bindings.
+inline Result<Shown> shown_of(const store::Contents& contents) {
+  const store::Bindings& bindings = contents.bindings;
+  const auto frames_of = [&](uint32_t location) {
+    std::vector<std::string> texts;
+    for (const store::Bindings::BoundFrame& frame : bindings.of(location)) {
+      texts.push_back(text_of(store::Frame{.function = bindings.functions.at(frame.function),
+                                           .file = bindings.files.at(frame.file),
+                                           .line = frame.line,
+                                           .linkage_name = bindings.linkage_names.at(frame.function)}));
+    }
+    return texts;
+  };
+  Shown shown;
+  const Status added = ContentsInWords(contents, frames_of).add_to(shown);
+  return added ? Result<Shown>(std::move(shown)) : propagate(added);
+}
+
 }  // namespace plimsoll::testing

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "store/building/batch_builder.h"
-#include "tests/conformance/random_requests.h"
+#include "tests/conformance/random_profiles.h"
 #include "tests/conformance/sinks.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
@@ -59,62 +59,13 @@ class OwnBatch {
   std::shared_ptr<const std::vector<store::StackNode>> stacks_;
 };
 
-// A profile, or why there are no rows of it.
-struct Arrived {
-  int64_t sequence = 0;
-  wire::RawProfile profile;
-  std::string why_set_aside = {};
-};
-
-wire::Binary binary(const std::string& identity, const std::string& path) {
-  wire::Binary binary;
-  binary.set_identity_kind(wire::GNU_BUILD_ID);
-  binary.set_identity(identity);
-  binary.set_path(path);
-  return binary;
-}
-
-// Of few machines, programs, functions and addresses, so that most of what one has others have too.
-Arrived random_arrival(Random& random, int64_t sequence) {
-  ProfileSpec spec{.seed = static_cast<uint64_t>(sequence),
-                   .machine = fmt::format("m{}", random.below(4)),
-                   .from_ns = int64_t{1'700'000'000'000'000'000} + sequence * 1'000'000'000,
-                   .events = {{.name = "cycles", .scale = random.factor()}, {.name = "faults"}},
-                   .job = random.one_in(2) ? "web" : "db",
-                   .stacks = ""};
-  if (random.one_in(12)) {
-    spec.events[1].unit = wire::BYTES;  // a contradiction, once it is known otherwise
-  }
-  for (uint32_t line = 1 + random.below(6); line > 0; --line) {
-    spec.stacks += fmt::format("process=app{} thread=t{} labels={} event={} main;f{}@f.cc:{};g{}>h{} {}\n",
-                               random.below(3), random.below(4),
-                               random.one_in(2) ? "" : fmt::format("color:c{}", random.below(5)),
-                               random.one_in(3) ? "faults" : "cycles", random.below(9), random.below(4),
-                               random.below(3), random.below(3), 1 + random.below(100));
-  }
-  Arrived arrived{sequence, make_profile(spec)};
-  // First, so that all bring the same of it: a sink may know it already when an epoch begins.
-  if (random.one_in(4)) {
-    add_sample(arrived.profile, binary("kernel", "[kernel]"), wire::KERNEL, 0x1000 + random.below(9), 1);
-    wire::KernelImage& image = *arrived.profile.mutable_kernel_symbols()->add_images();
-    image.set_binary(0);
-    image.add_offset_delta(0x1000);
-    image.set_names(std::string("start\0", 6));
-  }
-  for (uint32_t count = random.below(3); count > 0; --count) {
-    const uint32_t number = random.below(5);
-    add_sample(arrived.profile, binary(fmt::format("id{}", number), fmt::format("/bin/tool{}", number)),
-               wire::ELF, random.below(50), 1 + random.below(9));
-  }
-  if (random.one_in(10)) {
-    arrived.why_set_aside = "it is too large";
-  }
-  return arrived;
-}
-
 class SinkTest : public ::testing::TestWithParam<SinkImplementation> {
  protected:
   void SetUp() override {
+    if (const std::string missing = GetParam().why_missing(); !missing.empty()) {
+      GTEST_SKIP() << missing;
+    }
+    tested_ = GetParam().make(folder_.path());
     FileLayer::only_skip_syncs();
     reopen();
   }
@@ -188,7 +139,7 @@ class SinkTest : public ::testing::TestWithParam<SinkImplementation> {
   }
 
   TemporaryDirectory folder_;
-  std::unique_ptr<TestedSink> tested_ = GetParam().make(folder_.path());
+  std::unique_ptr<TestedSink> tested_;
   std::unique_ptr<BatchBuilder> builder_;
   MemorySink model_{GetParam().max_profiles};
   BatchBuilder model_builder_{model_};
@@ -219,7 +170,7 @@ TEST_P(SinkTest, RandomBatchesShowWhatTheModelShows) {
         const Status committed = tested_->sink().commit(*batch);
         tested_->stop_failing();
         if (!committed && random.one_in(3)) {
-          reopen();
+          ASSERT_NO_FATAL_FAILURE(reopen());
         }
         if (is_committed(batch->last)) {
           break;
@@ -335,7 +286,7 @@ TEST_P(SinkTest, ProfilesThatAreAllSetAsideCountAsCommitted) {
                                         {.sequence = 2, .profile = {}, .why_set_aside = "another"}};
   commit_to_both(arrived);
   expect_shows_what_the_model_shows();
-  reopen();
+  ASSERT_NO_FATAL_FAILURE(reopen());
   EXPECT_EQ(tested_->sink().committed_up_to(), 2);
   EXPECT_EQ(tested_->sink().begin(false)->after, 2);
 }
@@ -352,12 +303,8 @@ TEST_P(SinkTest, HandsBackTheEntriesThatTheNextBatchExtends) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Sinks, SinkTest,
-    ::testing::Values(memory_sink("Memory", UINT64_MAX), memory_sink("MemoryInEpochsOf5", 5),
-                      local_sink("LocalOnAFullDisk", UINT64_MAX, FileFault::Kind::kNoSpace),
-                      local_sink("LocalInBlocksOf5OnABrokenDisk", 5, FileFault::Kind::kIoError)),
-    [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Sinks, SinkTest, ::testing::ValuesIn(sink_implementations()),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace plimsoll::testing

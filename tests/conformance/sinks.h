@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "store/directory/data_directory.h"
@@ -89,21 +90,9 @@ class TestedLocalSink : public TestedSink {
     if (!contents) {
       return propagate(contents);
     }
-    const store::Bindings& bindings = contents->bindings;
-    const auto frames_of = [&](uint32_t location) {
-      std::vector<std::string> texts;
-      for (const store::Bindings::BoundFrame& frame : bindings.of(location)) {
-        texts.push_back(text_of(store::Frame{.function = bindings.functions.at(frame.function),
-                                             .file = bindings.files.at(frame.file),
-                                             .line = frame.line,
-                                             .linkage_name = bindings.linkage_names.at(frame.function)}));
-      }
-      return texts;
-    };
-    Shown shown;
-    const Status added = ContentsInWords(*contents, frames_of).add_to(shown);
-    const Status facts = added ? add_facts(shown) : added;
-    return facts ? Result<Shown>(std::move(shown)) : propagate(facts);
+    auto shown = shown_of(*contents);
+    const Status facts = shown ? add_facts(*shown) : propagate(shown);
+    return facts ? std::move(shown) : propagate(facts);
   }
 
   void fail_at(uint64_t step) override { FileLayer::fail(folder_, {.kind = failure_, .first = step}); }
@@ -165,20 +154,26 @@ struct SinkImplementation {
   uint64_t max_profiles = UINT64_MAX;  // of an epoch
   // It may keep files in `folder`.
   std::function<std::unique_ptr<TestedSink>(const std::string& folder)> make;
+  // Why this machine has not what it needs, for GTEST_SKIP(); empty: it has.
+  std::string (*why_missing)() = [] { return std::string(); };
 };
+
+// Those of a test program, which are defined in a source of their own: the suite is compiled for each.
+std::vector<SinkImplementation> sink_implementations();
 
 inline void PrintTo(const SinkImplementation& implementation, std::ostream* out) {
   *out << implementation.name;
 }
 
 inline SinkImplementation memory_sink(const std::string& name, uint64_t max_profiles) {
-  return {name, max_profiles,
-          [=](const std::string&) { return std::make_unique<TestedMemorySink>(max_profiles); }};
+  return {.name = name, .max_profiles = max_profiles, .make = [=](const std::string&) {
+            return std::make_unique<TestedMemorySink>(max_profiles);
+          }};
 }
 
 inline SinkImplementation local_sink(const std::string& name, uint64_t max_profiles,
                                      FileFault::Kind failure) {
-  return {name, max_profiles, [=](const std::string& folder) {
+  return {.name = name, .max_profiles = max_profiles, .make = [=](const std::string& folder) {
             return std::make_unique<TestedLocalSink>(folder, max_profiles, failure);
           }};
 }

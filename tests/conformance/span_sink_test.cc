@@ -4,13 +4,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
+#include <tuple>
 #include <vector>
 
 #include "store/spans/local_span_sink.h"
 #include "store/spans/local_span_source.h"
+#include "tests/eventually.h"
 #include "tests/store/file_layer.h"
 #include "tests/temporary_directory.h"
 #include "tests/traces/span_fixture.h"
@@ -28,6 +33,9 @@ constexpr int kBeyondTheEnd = 8;
 constexpr uint64_t kMaxSpanSteps = 2000;
 // Exit status of a process that was told that its batch is stored.
 constexpr int kAdded = 10;
+// That wait while another is being stored. Together they have at most as many spans as a group may have (`max_recent`): else there were two.
+constexpr size_t kCallsOfGroup = 3;
+constexpr uint32_t kMaxSpansOfCall = 3;
 
 struct SpanSinkCase {
   std::string name;
@@ -35,6 +43,7 @@ struct SpanSinkCase {
   FileFault::Kind failure = FileFault::Kind::kNoSpace;
   int min_failing_steps = 1;
   int min_failing_settlings = 3;
+  int min_failing_merges = 3;
   // From one step that fails to the next: each answer opens all blocks, and each batch may make one.
   uint64_t stride = 1;
 };
@@ -72,7 +81,7 @@ class SpanSinkTest : public ::testing::TestWithParam<SpanSinkCase> {
   void TearDown() override { sink_.reset(); }
 
   Result<std::unique_ptr<LocalSpanSink>> open() {
-    return LocalSpanSink::open(path_, "0123456789abcdef", GetParam().limits, [this] { return now_ns_; });
+    return LocalSpanSink::open(path_, "0123456789abcdef", GetParam().limits, [this] { return now_ns(); });
   }
 
   void reopen() {
@@ -119,8 +128,59 @@ class SpanSinkTest : public ::testing::TestWithParam<SpanSinkCase> {
     model_ = batch.with_it;
   }
 
+  // A batch that is known to the model, with copies of spans of earlier ones. So small that files of it are of one rank.
+  std::vector<PlainSpan> random_batch(RandomSpans& random) {
+    std::vector<PlainSpan> spans = random.next(1 + random.below(7));
+    model_.add(spans, 1);
+    return spans;
+  }
+
+  // Small files of one block, which are worth merging.
+  void begin_merge(RandomSpans& random) {
+    ASSERT_NO_FATAL_FAILURE(start_over());
+    for (size_t i = 0; i < GetParam().limits.merging.min_inputs; ++i) {
+      ASSERT_NO_FATAL_FAILURE(add(random_batch(random)));
+      now_ns_ += GetParam().limits.max_recent_age_ns;
+      ASSERT_TRUE(sink_->settle());
+    }
+  }
+
+  // In threads of their own; the first is being stored until all others wait. Whether each was kept, the first first. Where the first fails
+  // before that, the others are not sent.
+  std::vector<bool> add_behind(const std::vector<PlainSpan>& first,
+                               const std::vector<std::vector<PlainSpan>>& behind) {
+    std::vector<std::atomic<bool>> are_kept(behind.size() + 1);
+    is_held_ = false;
+    calls_to_wait_for_ = behind.size();
+    {
+      std::atomic<bool> is_first_done = false;
+      std::vector<std::jthread> senders;
+      senders.emplace_back([&] {
+        are_kept[0] = sink_->add(span_set_of(first), 1).has_value();
+        is_first_done = true;
+      });
+      EXPECT_TRUE(eventually([&] { return is_held_ || is_first_done; }));
+      for (size_t i = 0; is_held_ && i < behind.size(); ++i) {
+        senders.emplace_back([&, i] { are_kept[i + 1] = sink_->add(span_set_of(behind[i]), 1).has_value(); });
+      }
+    }
+    calls_to_wait_for_ = 0;
+    return {are_kept.begin(), are_kept.end()};
+  }
+
+  // The sink asks for the time while it stores a group.
+  int64_t now_ns() {
+    if (const size_t calls = calls_to_wait_for_.exchange(0); calls != 0) {
+      is_held_ = true;
+      EXPECT_TRUE(eventually([&] { return sink_->waiting_calls() == calls; }));
+    }
+    return now_ns_;
+  }
+
   TemporaryDirectory folder_;
   const std::string path_ = folder_ / "spans";
+  std::atomic<size_t> calls_to_wait_for_ = 0;
+  std::atomic<bool> is_held_ = false;
   int64_t now_ns_ = kSpanTestNow;
   std::unique_ptr<LocalSpanSink> sink_;
   LocalSpanSource source_{path_};
@@ -149,6 +209,48 @@ TEST_P(SpanSinkTest, ABatchThatFailsAtAnyStepIsThereAsAWholeOrNotAtAll) {
   }
   EXPECT_TRUE(steps.were_all());
   EXPECT_GE(failures, GetParam().min_failing_steps);
+}
+
+// One batch is being stored while others gather behind it, which share the next transaction.
+TEST_P(SpanSinkTest, AGroupThatFailsAtAnyStepIsThereAsAWholeOrNotAtAll) {
+  RandomSpans random(14);
+  int failed_groups = 0;
+  StepsThatFail steps(GetParam().stride);
+  while (steps.has_more()) {
+    SCOPED_TRACE(steps.step());
+    const Batch first = begin_step(steps, random);
+    ASSERT_FALSE(HasFatalFailure());
+    std::vector<std::vector<PlainSpan>> behind;
+    SpanModel with_group = model_;
+    SpanModel with_all = first.with_it;
+    for (size_t i = 0; i < kCallsOfGroup; ++i) {
+      behind.push_back(random.next(1 + random.below(kMaxSpansOfCall)));
+      with_group.add(behind.back(), 1);
+      with_all.add(behind.back(), 1);
+    }
+    // Files that were open before are not watched.
+    ASSERT_NO_FATAL_FAILURE(reopen());
+    FileLayer::fail(folder_.path(), {.kind = GetParam().failure, .first = steps.step()});
+    const std::vector<bool> are_kept = add_behind(first.spans, behind);
+    steps.next(FileLayer::operations() > steps.step());
+    FileLayer::only_skip_syncs();
+    const bool is_first_kept = are_kept.front();
+    const bool is_group_kept = are_kept.back();
+    EXPECT_TRUE(std::all_of(are_kept.begin() + 1, are_kept.end(),
+                            [&](bool is_kept) { return is_kept == is_group_kept; }));
+    const std::vector<PlainSpan> shown = answer_of(source_);
+    // What has failed may be there all the same.
+    ASSERT_TRUE(shown == with_all.answer({}) || (!is_group_kept && shown == first.with_it.answer({})) ||
+                (!is_first_kept && shown == with_group.answer({})) ||
+                (!is_first_kept && !is_group_kept && shown == model_.answer({})));
+    for (const std::vector<PlainSpan>& spans : behind) {
+      ASSERT_NO_FATAL_FAILURE(add(spans));
+    }
+    ASSERT_NO_FATAL_FAILURE(send_again({.spans = first.spans, .with_it = with_all}));
+    failed_groups += is_group_kept ? 0 : 1;
+  }
+  EXPECT_TRUE(steps.were_all());
+  EXPECT_GE(failed_groups, GetParam().min_failing_steps);
 }
 
 TEST_P(SpanSinkTest, AProcessThatEndsAtAnyStepLeavesABatchAsAWholeOrNotAtAll) {
@@ -212,13 +314,64 @@ TEST_P(SpanSinkTest, WhatIsDueByTimeFailsAtAnyStepWithoutLosingASpan) {
   EXPECT_GE(failures, GetParam().min_failing_settlings);
 }
 
+TEST_P(SpanSinkTest, MergingThatFailsAtAnyStepChangesNoAnswer) {
+  RandomSpans random(15);
+  int failures = 0;
+  StepsThatFail steps(GetParam().stride);
+  while (steps.has_more()) {
+    SCOPED_TRACE(steps.step());
+    ASSERT_NO_FATAL_FAILURE(begin_merge(random));
+    ASSERT_NO_FATAL_FAILURE(reopen());
+    FileLayer::fail(folder_.path(), {.kind = GetParam().failure, .first = steps.step()});
+    if (random.one_in(2)) {
+      // The newest block is open.
+      std::ignore = sink_->settle();
+    }
+    const auto merged = sink_->merge_once({});
+    steps.next(FileLayer::operations() > steps.step());
+    FileLayer::only_skip_syncs();
+    ASSERT_EQ(answer_of(source_), model_.answer({}));
+    // After a commit that failed, what is in doubt has no part in what follows.
+    ASSERT_NO_FATAL_FAILURE(add(random_batch(random)));
+    ASSERT_EQ(answer_of(source_), model_.answer({}));
+    ASSERT_NO_FATAL_FAILURE(reopen());
+    ASSERT_EQ(answer_of(source_), model_.answer({}));
+    failures += merged ? 0 : 1;
+  }
+  EXPECT_TRUE(steps.were_all());
+  EXPECT_GE(failures, GetParam().min_failing_merges);
+}
+
+TEST_P(SpanSinkTest, AProcessThatEndsWhileItMergesChangesNoAnswer) {
+  RandomSpans random(16);
+  StepsThatFail steps(GetParam().stride);
+  while (steps.has_more()) {
+    SCOPED_TRACE(steps.step());
+    ASSERT_NO_FATAL_FAILURE(begin_merge(random));
+    sink_.reset();
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      FileLayer::fail(folder_.path(), {.kind = FileFault::Kind::kEnd, .first = steps.step()});
+      auto sink = open();
+      ::_exit(sink && (*sink)->merge_once({}) ? kAdded : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    steps.next(!WIFEXITED(status) || WEXITSTATUS(status) != kAdded);
+    ASSERT_NO_FATAL_FAILURE(reopen());
+    ASSERT_EQ(answer_of(source_), model_.answer({}));
+  }
+  EXPECT_TRUE(steps.were_all());
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Sinks, SpanSinkTest,
     ::testing::Values(SpanSinkCase{"SegmentsOnAFullDisk", {.max_recent = 10}, FileFault::Kind::kNoSpace, 2},
                       SpanSinkCase{"GatheringOnABrokenDisk", {}, FileFault::Kind::kIoError, 1},
                       // Each is sealed as soon as it has a batch: there is nothing left to settle.
                       SpanSinkCase{
-                          "SmallBlocksOnAFullDisk", {.max_bytes = 1}, FileFault::Kind::kNoSpace, 3, 0, 3}),
+                          "SmallBlocksOnAFullDisk", {.max_bytes = 1}, FileFault::Kind::kNoSpace, 3, 0, 0, 3}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -164,8 +164,10 @@ TEST_F(Access, RequestTracesRequireTheRightToRead) {
     const auto answer = client.send("GET", path);
     return answer ? answer->status : 0;
   };
-  for (const auto& [path, status] :
-       {std::pair("/api/v1/diagnosis", 404U), {"/api/v1/trace?id=1", 404U}, {"/api/v1/findings", 200U}}) {
+  for (const auto& [path, status] : {std::pair("/api/v1/diagnosis", 404U),
+                                     {"/api/v1/regressions", 404U},
+                                     {"/api/v1/trace?id=1", 404U},
+                                     {"/api/v1/findings", 200U}}) {
     EXPECT_EQ(status_of("read", path), status) << path << ": permitted, but there are no spans";
     EXPECT_EQ(status_of("upload", path), 403) << path;
     EXPECT_EQ(status_of("fdo", path), 403) << path;
@@ -190,6 +192,8 @@ TEST_F(Access, BinariesAreAddedByARoleOfTheirOwn) {
     EXPECT_EQ(status_of(role, "PUT", upload), 403) << role;
   }
   EXPECT_EQ(status_of("", "PUT", upload), 401);
+  EXPECT_EQ(status_of("binaries", "GET", upload), 200) << "where an upload goes on";
+  EXPECT_EQ(status_of("read", "GET", upload), 403);
   const std::string file = "/buildid/00112233445566778899/debuginfo";
   EXPECT_EQ(status_of("read", "GET", file), 404) << "permitted, but there is none";
   EXPECT_EQ(status_of("admin", "GET", file), 404);
@@ -197,6 +201,52 @@ TEST_F(Access, BinariesAreAddedByARoleOfTheirOwn) {
   EXPECT_EQ(status_of("upload", "GET", file), 403);
   EXPECT_EQ(status_of("", "GET", file), 401);
   EXPECT_EQ(status_of("binaries", "GET", "/api/v1/binaries"), 403);
+}
+
+TEST_F(Access, BurstsAreUploadedAndReadByDifferentRoles) {
+  ASSERT_TRUE(server_.becomes_ready());
+  const std::string path = "/api/v1/bursts/recordings/" + std::string(32, 'a');
+  const auto status_of = [&](const std::string& role, const std::string& method) {
+    http::Client client(
+        {.base_url = server_.address(),
+         .credentials = {.token = role.empty() ? "" : settings_.token(role), .ca = settings_.ca()}});
+    const auto answer = client.send(method, path, method == "PUT" ? "no recording" : "",
+                                    method == "PUT" ? "application/octet-stream" : "");
+    return answer ? answer->status : 0;
+  };
+  for (const char* role : {"upload", "admin"}) {
+    EXPECT_EQ(status_of(role, "PUT"), 400) << role << " is permitted, but it is no recording";
+  }
+  for (const char* role : {"read", "enrol", "fdo", "binaries"}) {
+    EXPECT_EQ(status_of(role, "PUT"), 403) << role;
+  }
+  EXPECT_EQ(status_of("", "PUT"), 401);
+  for (const char* role : {"read", "admin"}) {
+    EXPECT_EQ(status_of(role, "GET"), 404) << role << " is permitted, but there is none";
+  }
+  EXPECT_EQ(status_of("upload", "GET"), 403);
+  EXPECT_EQ(status_of("", "GET"), 401);
+}
+
+TEST_F(Access, SymbolizerWorkersHaveARoleOfTheirOwn) {
+  ASSERT_TRUE(server_.becomes_ready());
+  const auto status_of = [this](const std::string& role, const std::string& method, const std::string& path) {
+    http::Client client(
+        {.base_url = server_.address(),
+         .credentials = {.token = role.empty() ? "" : settings_.token(role), .ca = settings_.ca()}});
+    const auto answer = client.send(method, path, "", method == "POST" ? "application/x-protobuf" : "");
+    return answer ? answer->status : 0;
+  };
+  const std::string lease = "/api/v1/symbolizer/lease";
+  EXPECT_EQ(status_of("symbolizer", "POST", lease), 400) << "permitted, but the worker has no name";
+  for (const char* role : {"read", "admin", "upload", "enrol", "fdo", "binaries"}) {
+    EXPECT_EQ(status_of(role, "POST", lease), 403) << role;
+  }
+  EXPECT_EQ(status_of("", "POST", lease), 401);
+  for (const std::string path :
+       {"/api/v1/top", "/api/v1/binaries", "/buildid/00112233445566778899/debuginfo", "/metrics"}) {
+    EXPECT_EQ(status_of("symbolizer", "GET", path), 403) << path;
+  }
 }
 
 TEST_F(Access, TokensAreReadAgainAtSighup) {

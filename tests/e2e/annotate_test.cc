@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -146,6 +147,21 @@ TEST_F(Annotate, AServerAnnotatesItsOwnFiles) {
   EXPECT_EQ(samples_in(json::parse(by_file.out, nullptr, false)), samples_in(document));
 }
 
+TEST_F(Annotate, ShowsTheSourcesThatWereUploadedForTheBuild) {
+  shell("rm -rf with_sources && cp -r data with_sources");
+  const Finished added =
+      run({"plimsoll", "binaries", "add", binary(), "--sources", file(""), "--data", file("with_sources")});
+  ASSERT_EQ(added.status, 0) << added.err;
+  const Finished local = run({"plimsoll", "annotate", kHotLoop, "--data", file("with_sources")});
+  ASSERT_EQ(local.status, 0) << local.err;
+  EXPECT_THAT(local.out, HasSubstr("state ^= state << 13;"));
+  const TestServer server(file("with_sources"), "[symbols]\nroots = []\n");
+  ASSERT_TRUE(server.becomes_ready());
+  const Finished served = run({"plimsoll", "annotate", kHotLoop, "--server", server.address()});
+  EXPECT_EQ(served.status, 0) << served.err;
+  EXPECT_THAT(served.out, HasSubstr("state ^= state << 13;"));
+}
+
 // Lines and names of functions come from the table that importing the profile has made.
 TEST_F(Annotate, AStrippedBinaryKeepsTheLinesThatTheDataDirectoryKnows) {
   const Finished whole = annotate({"--json"});
@@ -157,6 +173,73 @@ TEST_F(Annotate, AStrippedBinaryKeepsTheLinesThatTheDataDirectoryKnows) {
   EXPECT_THAT(stripped.out, HasSubstr("app.cc"));
   EXPECT_EQ(samples_in(json::parse(stripped.out, nullptr, false)),
             samples_in(json::parse(whole.out, nullptr, false)));
+}
+
+// "   68.23 loop.c:9": the lines that perf lists above the code, in percent.
+std::map<uint32_t, double> lines_of_perf(const std::string& output, const std::string& file) {
+  std::map<uint32_t, double> shares;
+  std::istringstream text(output);
+  for (std::string line; std::getline(text, line) && line.find("Percent |") == std::string::npos;) {
+    std::istringstream words(line);
+    double percent = 0;
+    std::string place;
+    if (words >> percent >> place && place.starts_with(file + ":")) {
+      shares[static_cast<uint32_t>(std::stoul(place.substr(file.size() + 1)))] += percent / 100;
+    }
+  }
+  return shares;
+}
+
+// Of the first event.
+std::map<uint32_t, double> lines_in(const json& document) {
+  std::map<uint32_t, double> shares;
+  for (const json& function : document["functions"]) {
+    for (const json& line : function["lines"]) {
+      shares[line["line"].get<uint32_t>()] += line["counts"][0]["share"].get<double>();
+    }
+  }
+  return shares;
+}
+
+TEST(AnnotateRecording, LinesAreThoseOfPerfAnnotate) {
+  if (!may_sample_machine() || run({"/bin/sh", "-c", "command -v perf && command -v objdump"}).status != 0) {
+    GTEST_SKIP() << "perf or objdump is missing (Debian packages linux-perf, binutils), or may not sample";
+  }
+  const TemporaryFolder folder;
+  std::ofstream(folder / "loop.c") << R"(unsigned long hot_loop(unsigned long rounds) {
+  unsigned long x = 88172645463325252UL, sum = 0;
+  for (unsigned long i = 0; i < rounds; ++i) {
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    sum += x % 1000003U;
+    sum ^= x / 97U;
+  }
+  return sum;
+}
+int main(void) { return hot_loop(200000000UL) == 1; }
+)";
+  const auto in_folder = [&](const std::string& command) {
+    return run({"/bin/sh", "-c", fmt::format("cd '{}' && {}", folder.path(), command)});
+  };
+  const Finished recorded = in_folder(
+      "gcc -O1 -g -fno-inline -Wl,--build-id=sha1 loop.c -o loop && "
+      "perf --buildid-dir cache record -q -B --buildid-mmap -e cpu-clock -F 999 -o loop.data ./loop");
+  ASSERT_EQ(recorded.status, 0) << recorded.err;
+  const Finished by_perf =
+      in_folder("perf --buildid-dir cache annotate -i loop.data --stdio -l -s hot_loop 2>/dev/null");
+  const auto expected = lines_of_perf(by_perf.out, "loop.c");
+  ASSERT_GE(expected.size(), 2) << by_perf.out;
+  ASSERT_EQ(run({"plimsoll", "import", "--data", folder / "data", folder / "loop.data"}).status, 0);
+  const Finished ours = run({"plimsoll", "annotate", "hot_loop", "--data", folder / "data", "--json"});
+  ASSERT_EQ(ours.status, 0) << ours.err;
+  const json document = json::parse(ours.out, nullptr, false);
+  ASSERT_TRUE(document.is_object()) << ours.out;
+  auto lines = lines_in(document);
+  // Of the same samples: perf rounds, and leaves lines of less than half a percent out.
+  for (const auto& [line, share] : expected) {
+    EXPECT_NEAR(lines[line], share, 0.005) << "loop.c:" << line << "\n" << by_perf.out << ours.out;
+  }
 }
 
 TEST_F(Annotate, FilesThatAreNoSuchBinaryAreRefused) {

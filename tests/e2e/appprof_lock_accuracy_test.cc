@@ -86,9 +86,9 @@ TEST(AppprofAccuracy, LockWaitsAreUnbiasedInTimeAndCount) {
   stop_locks();
   std::printf("waits: time %.4f +- %.4f, count %.4f +- %.4f\n", time_errors.mean(),
               time_errors.standard_error(), count_errors.mean(), count_errors.standard_error());
-  // The lock may be free between the look and the wait, and the truth includes what it costs to be counted.
-  EXPECT_TRUE(time_errors.covers_zero(0.02)) << time_errors.mean();
-  EXPECT_TRUE(count_errors.covers_zero(0.02)) << count_errors.mean();
+  // The lock may be free between the look and the wait, and the truth includes what it costs to be counted: some us of a ms.
+  EXPECT_TRUE(time_errors.covers_zero(2, 0.005)) << time_errors.mean();
+  EXPECT_TRUE(count_errors.covers_zero(2, 0.005)) << count_errors.mean();
   EXPECT_GT(time_errors.standard_error(), 0) << "it samples";
 }
 
@@ -157,7 +157,8 @@ TEST(AppprofAccuracy, WaitsAreUnbiasedByHolder) {
   for (size_t holder = 0; holder < kHolders.size(); ++holder) {
     std::printf("%-14s time %.4f +- %.4f\n", kHolders[holder].c_str(), time_errors[holder].mean(),
                 time_errors[holder].standard_error());
-    EXPECT_TRUE(time_errors[holder].covers_zero(0.02)) << kHolders[holder] << time_errors[holder].mean();
+    // Besides, who held it stays unknown where the wait ends as it becomes a sample: see below.
+    EXPECT_TRUE(time_errors[holder].covers_zero(2, 0.02)) << kHolders[holder] << time_errors[holder].mean();
   }
   EXPECT_LT(unknown_ns, 0.05 * all_ns)
       << "who held it is known, but where the wait ends as it becomes a sample";

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -483,35 +482,6 @@ TEST_F(Appprof, MallocThatFailsAsksNoHandler) {
     EXPECT_EQ(done.out, "no memory\n");
     EXPECT_THAT(done.err, ::testing::Not(HasSubstr("out of memory: heap profile")));
   }
-}
-
-std::string torture_seconds() {
-  const char* text = std::getenv("PLIMSOLL_TEST_APPPROF_SECONDS");
-  return text == nullptr ? "3" : text;
-}
-
-std::vector<std::string> torture(const std::string& name, const std::string& socket) {
-  return {program(name),
-          torture_seconds(),
-          socket,
-          built_file("library_storm_libraries/left.so"),
-          built_file("library_storm_libraries/right.so"),
-          "/usr/lib/x86_64-linux-gnu/libbz2.so.1.0"};
-}
-
-TEST_F(Appprof, TortureOfALinkedProgramHangsAndFailsNowhere) {
-  const Finished done = run(torture("appprof_torture", folder_ / "s"));
-  EXPECT_EQ(done.status, 0) << done.out << done.err;
-  std::cout << done.out;
-}
-
-TEST_F(Appprof, TortureOfAPreloadedProgramHangsAndFailsNowhere) {
-  const Finished done =
-      run(preloaded({"PLIMSOLL_APPPROF_LISTEN=unix:" + folder_ / "s", "PLIMSOLL_APPPROF_HEAP_BYTES=16384",
-                     "PLIMSOLL_APPPROF_LOCK_NS=1000", "PLIMSOLL_APPPROF_REQUESTS=100000"},
-                    torture("appprof_torture_plain", folder_ / "s"), ":libtcmalloc.so.4"));
-  EXPECT_EQ(done.status, 0) << done.out << done.err;
-  std::cout << done.out;
 }
 
 }  // namespace

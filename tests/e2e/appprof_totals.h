@@ -12,6 +12,7 @@
 #include "appprof/mappings.h"
 #include "appprof/profile.h"
 #include "appprof/symbols.h"
+#include "statistics/student_t.h"
 
 namespace plimsoll::appprof {
 
@@ -32,8 +33,15 @@ struct Errors {
   double standard_error() const {
     return std::sqrt(std::max(0.0, sum_of_squares / count - mean() * mean()) / (count - 1));
   }
-  // One in 1.7 million where it is unbiased; a t quantile of 25 runs, one in 40,000.
-  bool covers_zero(double allowed = 1e-9) const { return std::abs(mean()) <= 5 * standard_error() + allowed; }
+  // Whether the interval of the mean error covers zero: Student's t, and Bonferroni's correction for the `intervals` that a test
+  // looks at together. A soak of 200 runs and more has intervals of 99 %. Fewer runs belong to each change, which must
+  // not fail by chance: 99.999 %.
+  bool covers_zero(int intervals, double allowed = 1e-9) const {
+    constexpr int kRunsOfSoak = 200;
+    const double outside = count >= kRunsOfSoak ? 1e-2 : 1e-5;
+    const double quantile = statistics::student_t_quantile(1 - outside / (2.0 * intervals), count - 1);
+    return std::abs(mean()) <= quantile * standard_error() + allowed;
+  }
   double sum = 0, sum_of_squares = 0;
   int count = 0;
 };

@@ -8,10 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
-#include "daemon/events/tracepoints.h"
+#include "tests/e2e/fleet.h"
 #include "tests/e2e/program.h"
+#include "tests/e2e/tracing_files.h"
 #include "traces/bursts/marks/mark.h"
 #include "traces/bursts/recording/burst_file.h"
 
@@ -28,11 +30,7 @@ constexpr const char* kConfig = "1,7";
 
 // Why this machine cannot record marks at all; empty: it can, as far as can be told beforehand.
 std::string why_no_recording() {
-  const bool may_record = may_sample_machine() && perf::find_tracefs("/sys").has_value();
-  return may_record
-             ? ""
-             : "this user may not record tracepoints, or they are not mounted: mount -t tracefs tracefs "
-               "/sys/kernel/tracing";
+  return may_sample_machine() ? why_no_tracepoints() : "this user may not sample the machine";
 }
 
 // Kernels without CONFIG_FTRACE_SYSCALLS have no raw_syscalls.
@@ -160,9 +158,13 @@ TEST_F(Bursts, KnowTimesOfRequests) {
   RecordProperty("requests", static_cast<int>(document["requests"].size()));
   fmt::print("{} whole requests, CPU {} of {} ns, elapsed {} of {} ns\n", document["requests"].size(),
              found.cpu_ns, measured.cpu_ns, found.took_ns, measured.took_ns);
-  // The program looks at its clocks within its marks. Its CPU time may lack what interrupts and the host took.
-  EXPECT_GE(10 * found.cpu_ns, 9 * measured.cpu_ns);
+  // The program looks at its clocks within its marks.
   EXPECT_GE(found.took_ns, measured.took_ns);
+  // Its CPU time may lack what interrupts and the host took. Without a switch to it, and the wake-up before, its next mark is the first that
+  // tells that it runs.
+  if (document["missing_switches"] == 0) {
+    EXPECT_GE(10 * found.cpu_ns, 9 * measured.cpu_ns);
+  }
   const Finished exported = run({"plimsoll", "bursts", "export", file(), "--chrome", folder_ / "burst.json"});
   ASSERT_EQ(exported.status, 0) << exported.err;
   const auto chrome = nlohmann::json::parse(std::ifstream(folder_ / "burst.json"));
@@ -321,6 +323,51 @@ TEST_F(MadeBursts, OfSeveralMachinesAreOnOneClock) {
   const Finished twice = run({"plimsoll", "bursts", "clocks", a, a});
   EXPECT_EQ(twice.status, 2);
   EXPECT_THAT(twice.err, HasSubstr("give one recording per machine"));
+}
+
+// Of two machines, in files and at a server.
+TEST_F(MadeBursts, OfAServerAreAnsweredAsThoseOfFiles) {
+  mark(10, 1, traces::MarkKind::kStart, 7);
+  mark(40, 1, traces::MarkKind::kStop, 7);
+  const std::string a = write("a");
+  begin();
+  mark(62, 1, traces::MarkKind::kStart, 7);
+  mark(88, 1, traces::MarkKind::kStop, 7);
+  const std::string b = write("b");
+  const TestServer server(folder_ / "data");
+  ASSERT_TRUE(server.becomes_ready());
+  const std::vector<std::string> stored{"--server", server.address()};
+  const auto with = [](std::vector<std::string> argv, const std::vector<std::string>& more) {
+    argv.insert(argv.end(), more.begin(), more.end());
+    return argv;
+  };
+  const Finished uploaded = run(with({"plimsoll", "bursts", "upload", a, b}, stored));
+  ASSERT_EQ(uploaded.status, 0) << uploaded.err;
+  EXPECT_THAT(run(with({"plimsoll", "bursts", "upload", a}, stored)).out, HasSubstr("already there"));
+
+  const auto listed = json_of(with({"plimsoll", "bursts", "list"}, stored));
+  ASSERT_EQ(listed["rows"].size(), 2U) << listed;
+  EXPECT_EQ(listed["rows"][0]["begin"], format_time(kBeginMs * kNsPerMs));
+  EXPECT_EQ(listed["rows"][0]["events"], 4);
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"requests"},
+                                                  {"clocks"},
+                                                  {"search", "request{machine = b} during own request"}}) {
+    std::vector<std::string> argv{"plimsoll", "bursts"};
+    argv.insert(argv.end(), command.begin(), command.end());
+    const auto of_files = json_of(with(argv, {a, b}));
+    EXPECT_EQ(json_of(with(argv, stored)), of_files) << command.front();
+  }
+  // Some of them.
+  EXPECT_EQ(json_of(with({"plimsoll", "bursts", "requests", "--machine", "b"}, stored)),
+            json_of({"plimsoll", "bursts", "requests", b}));
+  const auto before =
+      json_of(with({"plimsoll", "bursts", "search", "request", "--until", "2026-01-01T00:00:00Z"}, stored));
+  EXPECT_EQ(before["bursts"], 0) << before;
+  EXPECT_EQ(json_of(with({"plimsoll", "bursts", "show", "--machine", "a"}, stored))["recordings"][0],
+            json_of({"plimsoll", "bursts", "show", a}));
+  const Finished exported =
+      run(with({"plimsoll", "bursts", "export", "--perfetto", folder_ / "burst.pftrace"}, stored));
+  EXPECT_EQ(exported.status, 0) << exported.err;
 }
 
 TEST_F(Bursts, SayWhatIsMissing) {

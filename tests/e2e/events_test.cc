@@ -10,9 +10,9 @@
 
 #include "base/file.h"
 #include "daemon/events/event_catalogue.h"
-#include "daemon/events/tracepoints.h"
 #include "proto/profile_codec.h"
 #include "tests/e2e/program.h"
+#include "tests/e2e/tracing_files.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -77,9 +77,8 @@ TEST_F(Events, OfSetsTakeTurnsAndAreScaledToTheWholeWindow) {
 }
 
 TEST_F(Events, OfTracepointsAreSampledWithEveryOccurrence) {
-  const auto tracefs = perf::find_tracefs("/sys");
-  if (!tracefs) {
-    GTEST_SKIP() << tracefs.error().text();
+  if (const std::string why = why_no_tracepoints(); !why.empty()) {
+    GTEST_SKIP() << why;
   }
   const auto profile =
       collect({"--once", "1", "--event", "sched:sched_process_fork:1", "--event", "sched:sched_switch"});

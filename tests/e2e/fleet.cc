@@ -43,6 +43,17 @@ std::vector<std::string> texts(sqlite::Database& database, const std::string& qu
   return found;
 }
 
+// Without those that are being made or dropped, which have other names.
+std::vector<std::filesystem::path> blocks_in(const std::string& data_dir) {
+  std::vector<std::filesystem::path> blocks;
+  for (const auto& block : std::filesystem::directory_iterator(data_dir + "/blocks")) {
+    if (block.path().extension().empty()) {
+      blocks.push_back(block.path());
+    }
+  }
+  return blocks;
+}
+
 }  // namespace
 
 std::string free_address() {
@@ -122,6 +133,13 @@ query::Table top(std::vector<std::string> arguments) {
   return view("top", std::move(arguments));
 }
 
+std::map<std::string, double> self_so_far(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"plimsoll", "top", "--json"});
+  const Finished finished = run(arguments);
+  const auto table = query::from_json(finished.out);
+  return finished.status == 0 && table ? self_of(*table) : std::map<std::string, double>();
+}
+
 std::vector<Row> rows_of(const query::Table& table) {
   std::vector<Row> rows;
   for (const auto& cells : table.rows) {
@@ -162,13 +180,13 @@ Stored stored_in(const std::string& data_dir) {
   sqlite::Database archive = open_database(data_dir + "/archive.db");
   stored.accepted = count(archive, "ledger");
   note_damage(archive);
-  for (const auto& block : std::filesystem::directory_iterator(data_dir + "/blocks")) {
-    sqlite::Database catalogue = open_database(block.path() / "catalogue.db");
+  for (const std::filesystem::path& block : blocks_in(data_dir)) {
+    sqlite::Database catalogue = open_database(block / "catalogue.db");
     stored.built += count(catalogue, "origin");
     stored.unbuildable += count(catalogue, "unbuildable");
     const auto visible = texts(catalogue, "SELECT file FROM segment");
     const std::set<std::string> segments(visible.begin(), visible.end());
-    for (const auto& entry : std::filesystem::directory_iterator(block.path() / "segments")) {
+    for (const auto& entry : std::filesystem::directory_iterator(block / "segments")) {
       if (!segments.contains(entry.path().filename().string())) {
         stored.invisible_files.push_back(entry.path().filename().string());
       }
@@ -181,12 +199,9 @@ Stored stored_in(const std::string& data_dir) {
 int64_t pending_in(const std::string& data_dir) {
   sqlite::Database archive = open_database(data_dir + "/archive.db");
   int64_t pending = count(archive, "ledger");
-  for (const auto& block : std::filesystem::directory_iterator(data_dir + "/blocks")) {
-    // Those that are being made or dropped have other names.
-    if (block.path().extension().empty()) {
-      sqlite::Database catalogue = open_database(block.path() / "catalogue.db");
-      pending -= count(catalogue, "origin") + count(catalogue, "unbuildable");
-    }
+  for (const std::filesystem::path& block : blocks_in(data_dir)) {
+    sqlite::Database catalogue = open_database(block / "catalogue.db");
+    pending -= count(catalogue, "origin") + count(catalogue, "unbuildable");
   }
   return pending;
 }

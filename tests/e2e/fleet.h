@@ -52,6 +52,9 @@ class TestServer {
 // `plimsoll VIEW ARGUMENTS --json`, which must succeed.
 query::Table view(const std::string& name, std::vector<std::string> arguments);
 query::Table top(std::vector<std::string> arguments);
+// The column `self` of `plimsoll top`, for those who wait for it: nothing where there are no profiles or no such event yet, which is an
+// error for a person.
+std::map<std::string, double> self_so_far(std::vector<std::string> arguments);
 // A row's cells by their column's name.
 using Row = std::map<std::string, query::Value>;
 std::vector<Row> rows_of(const query::Table& table);

@@ -36,6 +36,7 @@ const std::map<std::string, std::string> kNotRun = {
     {"plimsoll experiment report", "compares what came in after the definition"},
     {"plimsoll experiment watch", "goes on until all was observed"},
     {"plimsoll top --watch", "goes on until it is stopped; views_test runs it"},
+    {"plimsoll regressions --server", "asks about the last day; regressions_test runs it"},
     {"plimsoll store repair", "needs a database that is lost; store_care_e2e_test runs it"},
     {"plimsoll symbolize --build-id", "names a build that the reader has; symbolize_test runs it"},
 };
@@ -197,6 +198,7 @@ class HelpExamples : public ::testing::Test {
     add_search_program();
     add_profiles();
     add_files();
+    add_series();
     send_traces();
     register_machine();
   }
@@ -219,7 +221,7 @@ int main(void) {
     const Finished built = shell(
         "gcc -O1 -g -Wl,--build-id=sha1 -DROUNDS=2000000 search.c -o search && "
         "gcc -O1 -g -Wl,--build-id=sha1 -DROUNDS=60000000 search.c -o search.before && "
-        "objcopy --only-keep-debug search search.debug");
+        "objcopy --only-keep-debug search search.debug && mkdir src && cp search.c src");
     ASSERT_EQ(built.status, 0) << built.err;
     const auto content = read_file(folder_ / "search", 16 << 20);
     ASSERT_TRUE(content);
@@ -327,6 +329,19 @@ int main(void) {
     std::ofstream(folder_ / name, std::ios::binary) << content;
   }
 
+  // Latencies of arms, and CPU use of services.
+  void add_series() const {
+    std::string latencies = "time,arm,user,value\n";
+    for (const char* arm : {"control", "test", "r41", "r42"}) {
+      latencies += fmt::format("2026-11-21T07:00:00Z,{},ann,12\n2026-11-21T08:00:00Z,{},bob,15\n", arm, arm);
+    }
+    write("latencies.csv", latencies);
+    write("latencies.json",
+          R"([{"time": "2026-11-21T07:00:00Z", "arm": "control", "user": "ann", "value": 12},
+                                {"time": "2026-11-21T07:00:00Z", "arm": "test", "user": "bob", "value": 15}])");
+    write("use.csv", "time,service,cpus\n0,web,1\n0.01,web,3\n0,db,2\n0.01,db,1\n");
+  }
+
   // What the examples read, in the folder that they run in.
   void add_files() const {
     write("jobs.csv",
@@ -356,6 +371,10 @@ int main(void) {
     write("traces/shop.csv", slow_shop_table());
     traces::BurstRecording recording;
     recording.config_bits = 0x7F00;
+    traces::Burst burst;
+    burst.planned = {.begin_ms = 0x7F00, .end_ms = 0x8000};
+    burst.off_ns = 256'000'000;
+    recording.bursts = {burst};
     recording.machine = "machine";
     write("machine.bursts", traces::encode_bursts(recording));
     recording.machine = "other";

@@ -14,17 +14,46 @@ Finished shell(const std::string& command) {
   return run({"/bin/sh", "-c", command});
 }
 
+struct Recorded {
+  double samples = 0;
+  double cpu_s = 0;
+
+  // Samples are taken by CPU time, and the same work does not take the same time twice.
+  double samples_per_second() const { return samples / cpu_s; }
+};
+
+// Of the children, user and system, which bash's "times" prints in its second line as "0m0.276s 0m0.004s".
+double cpu_seconds_of_children(const std::string& times) {
+  unsigned user_minutes = 0;
+  unsigned system_minutes = 0;
+  double user_s = 0;
+  double system_s = 0;
+  const size_t second_line = times.find('\n') + 1;
+  EXPECT_EQ(std::sscanf(times.c_str() + second_line, "%um%lfs %um%lfs", &user_minutes, &user_s,
+                        &system_minutes, &system_s),
+            4)
+      << times;
+  return 60.0 * (user_minutes + system_minutes) + user_s + system_s;
+}
+
 class OtherRecorders : public ::testing::Test {
  protected:
-  // Each run of perf starts programs, whose mappings both it and the daemon get records of. Counts the samples.
-  int record(const std::string& name) const {
-    const std::string path = folder_ / name;
-    const Finished recorded = shell(fmt::format(
-        "perf record -q -e cpu-clock -F 499 -g -o {0} -- sh -c 'gzip -c $(command -v perf) >/dev/null'",
-        path));
-    EXPECT_EQ(recorded.status, 0) << recorded.err;
-    const Finished counted = shell(fmt::format("perf script -F tid -G -i {} 2>/dev/null | grep -c .", path));
-    return std::atoi(counted.out.c_str());
+  // Each run of perf starts programs, whose mappings both it and the daemon get records of.
+  Recorded record(int runs) const {
+    const std::string path = folder_ / "recording";
+    Recorded all;
+    for (int i = 0; i < runs && !HasFailure(); ++i) {
+      const Finished recorded =
+          shell(fmt::format("perf record -q -e cpu-clock -F 499 -g -o {} -- bash -c 'gzip -c $(command -v "
+                            "perf) >/dev/null; times'",
+                            path));
+      EXPECT_EQ(recorded.status, 0) << recorded.err;
+      const Finished counted =
+          shell(fmt::format("perf script -F tid -G -i {} 2>/dev/null | grep -c .", path));
+      all.samples += std::atof(counted.out.c_str());
+      all.cpu_s += cpu_seconds_of_children(recorded.out);
+    }
+    return all;
   }
 
   const TemporaryFolder folder_;
@@ -37,20 +66,14 @@ TEST_F(OtherRecorders, EndWellAndHaveTheirSamples) {
   }
   const char* const wanted = std::getenv("PLIMSOLL_TEST_RECORDINGS");
   const int runs = wanted == nullptr ? 4 : std::atoi(wanted);
-  int alone = 0;
-  for (int i = 0; i < runs; ++i) {
-    alone += record("alone");
-  }
-  ASSERT_GT(alone, runs * 10);
+  const Recorded alone = record(runs);
+  ASSERT_GT(alone.samples, runs * 10);
   const Background daemon({"plimsolld", "--once", "600", "--output", folder_ / "profile"});
   wait_until_sampling(daemon);
-  int beside = 0;
-  for (int i = 0; i < runs && !HasFailure(); ++i) {
-    beside += record("beside");
-  }
-  std::printf("%d samples alone, %d beside the daemon\n", alone, beside);
-  // Samples are taken by the CPU time that the work takes, which differs from run to run.
-  EXPECT_NEAR(beside, alone, 0.1 * alone);
+  const Recorded beside = record(runs);
+  std::printf("%.0f samples of %.3f s alone, %.0f of %.3f s beside the daemon\n", alone.samples, alone.cpu_s,
+              beside.samples, beside.cpu_s);
+  EXPECT_NEAR(beside.samples_per_second(), alone.samples_per_second(), 0.1 * alone.samples_per_second());
 }
 
 }  // namespace

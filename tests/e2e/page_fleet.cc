@@ -1,7 +1,8 @@
-// page_fleet profiles FOLDER | large FOLDER | register ADDRESS: a made-up fleet for the tests and pictures of the web page.
+// page_fleet profiles FOLDER | two-days FOLDER | large FOLDER | register ADDRESS: a made-up fleet for the tests and pictures of the web
+// page.
 //
 // profiles: of 16 machines of three platforms over the last two hours, in which two functions of the job search have changed an hour ago;
-// and names that are hostile to a page. large: one profile of a tree of over 100,000 nodes, and of a stack of 3,000 frames. register: the
+// and names that are hostile to a page. two-days: and of an hour a day before, when they had not. large: one profile of a tree of over 100,000 nodes, and of a stack of 3,000 frames. register: the
 // machines report to a server, with what runs on them; some refuse or fail what they are told to collect.
 #include <fmt/format.h>
 
@@ -31,6 +32,7 @@ constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
 constexpr int64_t kStepNs = 10 * kMinuteNs;
 constexpr int kSteps = 12;
 constexpr int kChangedStep = 6;
+constexpr int64_t kDayNs = 24 * 60 * kMinuteNs;
 constexpr double kHitNs = 10'000'000;
 
 struct PathCost {
@@ -245,14 +247,21 @@ void move_into_kernel(wire::RawProfile& profile) {
   }
 }
 
-void write_fleet(const std::string& folder) {
+// When a step's profile begins. Those of a day before are of negative steps: of the hour that is a day before the last one.
+int64_t begin_of(int step, int64_t now_ns) {
+  const int64_t days_ns = step < 0 ? kDayNs : 0;
+  const int step_of_day = step < 0 ? step + kSteps : step;
+  return now_ns - days_ns - (kSteps - step_of_day) * kStepNs + kMinuteNs;
+}
+
+void write_fleet(const std::string& folder, int first_step) {
   const int64_t now_ns = wall_now_ns();
   uint64_t seed = 1;
   for (int machine = 0; machine < kMachines; ++machine) {
     std::mt19937_64 random(static_cast<uint64_t>(machine) + 7);
     std::normal_distribution<double> noise(0, 0.08);
     std::map<std::string_view, double> own;  // how much of each path this machine has
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = first_step; step < kSteps; ++step) {
       std::string stacks;
       for (const PathCost& path : kPaths) {
         if (!runs(machine, path.job)) {
@@ -271,7 +280,7 @@ void write_fleet(const std::string& folder) {
       // A job for each process: the fixture has one for all.
       wire::RawProfile profile = make_profile({.seed = seed++,
                                                .machine = fmt::format("m{:02}", machine),
-                                               .from_ns = now_ns - (kSteps - step) * kStepNs + kMinuteNs,
+                                               .from_ns = begin_of(step, now_ns),
                                                .length_ns = kMinuteNs,
                                                .events = {{"cpu-clock", kHitNs, wire::NANOSECONDS}},
                                                .labels = machine % 2 == 0 ? "tier:gold" : "tier:silver",
@@ -290,7 +299,7 @@ void write_fleet(const std::string& folder) {
       }
       move_into_stripped_library(profile);
       move_into_kernel(profile);
-      write_profile(fmt::format("{}/{:02}-{:02}.profile", folder, machine, step), profile);
+      write_profile(fmt::format("{}/{:02}-{:02}.profile", folder, machine, step - first_step), profile);
     }
   }
 }
@@ -385,12 +394,18 @@ int run_page_fleet(const std::vector<std::string>& arguments) {
   if (arguments.size() == 2 && arguments[0] == "register") {
     return register_fleet(arguments[1]) ? 0 : 1;
   }
-  if (arguments.size() != 2 || (arguments[0] != "profiles" && arguments[0] != "large")) {
-    fmt::print(stderr, "usage: page_fleet profiles FOLDER | large FOLDER | register ADDRESS\n");
+  if (arguments.size() != 2 ||
+      (arguments[0] != "profiles" && arguments[0] != "two-days" && arguments[0] != "large")) {
+    fmt::print(stderr,
+               "usage: page_fleet profiles FOLDER | two-days FOLDER | large FOLDER | register ADDRESS\n");
     return 2;
   }
   std::filesystem::create_directories(arguments[1]);
-  arguments[0] == "large" ? write_large(arguments[1]) : write_fleet(arguments[1]);
+  if (arguments[0] == "large") {
+    write_large(arguments[1]);
+  } else {
+    write_fleet(arguments[1], arguments[0] == "two-days" ? kChangedStep - kSteps : 0);
+  }
   return 0;
 }
 

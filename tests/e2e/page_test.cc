@@ -127,7 +127,7 @@ TEST_F(Page, AFunctionHasAPageOfItsOwn) {
   look("function", server);
 }
 
-// Draws by order alone: the scheduled ones are an hour away. Machines that refuse or fail stop nothing.
+// Few draws beside the one by order. Machines that refuse or fail stop nothing.
 TEST_F(Page, HealthShowsWhatNeedsAttentionAndWhatToDo) {
   const TestServer server(PageData::of("profiles"),
                           "[draw]\ninterval = \"1h\"\npercent = 50\nmax_percent_per_job = 100\n"
@@ -137,15 +137,33 @@ TEST_F(Page, HealthShowsWhatNeedsAttentionAndWhatToDo) {
 }
 
 TEST_F(Page, QuestionsAskedColdTakeThreeClicks) {
-  const TestServer server(PageData::of("profiles"));
+  const TestServer server(PageData::of("two-days"));
   ASSERT_TRUE(server.becomes_ready());
   look("questions", server);
 }
 
-TEST_F(Page, EveryPageCanBeReadByEveryone) {
+TEST_F(Page, QuestionsAboutHardwareAndExperimentsTakeThreeClicks) {
+  const TestServer server(PageData::of("hardware"));
+  ASSERT_TRUE(server.becomes_ready());
+  look("questions_hardware", server);
+}
+
+TEST_F(Page, EveryPageIsOperatedAndReadByEveryone) {
   const TestServer server(PageData::of("profiles"));
   ASSERT_TRUE(server.becomes_ready());
-  look("readable", server);
+  look("every_page", server, {"PLIMSOLL_PAGES=page_fleet"});
+}
+
+TEST_F(Page, EveryPageAboutHardwareIsOperatedAndReadByEveryone) {
+  const TestServer server(PageData::of("hardware"));
+  ASSERT_TRUE(server.becomes_ready());
+  look("every_page", server, {"PLIMSOLL_PAGES=page_hardware"});
+}
+
+TEST_F(Page, DownloadsAndDiffsAreWhatTheApiSays) {
+  const TestServer server(PageData::of("profiles"));
+  ASSERT_TRUE(server.becomes_ready());
+  look("downloads", server);
 }
 
 TEST_F(Page, TheFirstRunNamesTheCommand) {

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "proto/profile_codec.h"
 #include "tests/e2e/program.h"
+#include "tests/e2e/tracing_files.h"
 #include "tests/places.h"
 
 namespace plimsoll::testing {
@@ -109,8 +110,8 @@ class Privileges : public ::testing::Test {
     if (paranoia() < 2) {
       GTEST_SKIP() << "kernel.perf_event_paranoid is below 2: any user may do what capabilities permit";
     }
-    if (!std::filesystem::exists("/sys/kernel/tracing/events/sched/sched_switch/id")) {
-      GTEST_SKIP() << "tracepoints are not mounted: mount -t tracefs tracefs /sys/kernel/tracing";
+    if (const std::string why = why_no_tracepoints(); !why.empty()) {
+      GTEST_SKIP() << why;
     }
     ASSERT_EQ(::chown(folder_.path().c_str(), kUserId, kUserId), 0);
   }

@@ -1,10 +1,11 @@
-// Traces of two versions in files, as a user gives them to `plimsoll regressions`.
+// Traces of two versions in files and in a store, as a user gives them to `plimsoll regressions`.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/e2e/fleet.h"
 #include "tests/e2e/program.h"
 #include "tests/traces/versioned_disks.h"
 
@@ -90,6 +91,37 @@ TEST_F(Regressions, KeepsBarsInNamesOutOfTables) {
   const Finished found = run({"plimsoll", "regressions", folder_ / "bars.csv"});
   ASSERT_EQ(found.status, 0) << found.err;
   EXPECT_THAT(found.out, AllOf(HasSubstr("| 2.1\\|b | new |"), Not(HasSubstr("| 2.1|b |"))));
+}
+
+// The same report as from the file, of a data directory and of the server that has it.
+TEST_F(Regressions, ReportsThemFromAStore) {
+  const std::string data_dir = folder_ / "data";
+  const Finished imported = run({"plimsoll", "import", "--data", data_dir, folder_ / "versions.csv"});
+  ASSERT_EQ(imported.status, 0) << imported.err;
+  const TestServer server(data_dir);
+  ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+  for (const bool is_json : {false, true}) {
+    std::vector<std::string> words{"plimsoll", "regressions", "--by-hardware",
+                                   "hw",       "--since",     "2026-11-20T00:00:00Z"};
+    if (is_json) {
+      words.emplace_back("--json");
+    }
+    const auto with = [&](const std::vector<std::string>& more) {
+      std::vector<std::string> all = words;
+      all.insert(all.end(), more.begin(), more.end());
+      Finished finished = run(all);
+      EXPECT_EQ(finished.status, 0) << finished.err;
+      return finished.out;
+    };
+    const std::string of_file = with({folder_ / "versions.csv"});
+    EXPECT_THAT(of_file, HasSubstr("sequential where it was parallel"));
+    EXPECT_EQ(with({"--data", data_dir}), of_file);
+    EXPECT_EQ(with({"--server", server.address()}), of_file);
+  }
+  const Finished none =
+      run({"plimsoll", "regressions", "--server", server.address(), "--until", "2026-11-20T00:00:00Z"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.err, HasSubstr("no request in"));
 }
 
 TEST_F(Regressions, ExplainsWhatIsMissing) {

@@ -31,6 +31,7 @@ class ProfiledProgram {
     text >> word >> port_;
   }
 
+  const std::string& port() const { return port_; }
   std::string url(const std::string& path) const { return "http://127.0.0.1:" + port_ + path; }
 
   std::string get(const std::string& path) const {
@@ -182,13 +183,14 @@ TEST_F(Scrape, AGoHeapHasTheTotalsThatPprofShows) {
   EXPECT_THAT(std::get<std::string>(scraped.rows[0][1]), ::testing::EndsWith("heap_go/main.go"));
 }
 
+using LabelValues = std::map<std::pair<std::string, std::string>, double>;
+
 // "tenant", "gold": 600000000, as `go tool pprof -tags` has it.
-std::map<std::pair<std::string, std::string>, double> pprof_tags(const std::string& path,
-                                                                 const std::string& home) {
+LabelValues pprof_tags(const std::string& path, const std::string& home) {
   const Finished tags = run({"/usr/bin/env", "HOME=" + home, "PPROF_TMPDIR=" + home, "go", "tool", "pprof",
                              "-tags", "-sample_index=cpu", "-unit=ns", path});
   EXPECT_EQ(tags.status, 0) << tags.err;
-  std::map<std::pair<std::string, std::string>, double> values;
+  LabelValues values;
   std::istringstream lines(tags.out);
   std::string key;
   for (std::string line; std::getline(lines, line);) {
@@ -207,6 +209,20 @@ std::map<std::pair<std::string, std::string>, double> pprof_tags(const std::stri
   return values;
 }
 
+// The same from a data directory.
+LabelValues label_values(const std::string& data_dir) {
+  LabelValues values;
+  for (const std::string key : {"tenant", "request"}) {
+    for (const auto& [value, ns] :
+         self_of(top({"--data", data_dir, "--event", "app-cpu-ns", "--by", "label:" + key}))) {
+      if (!value.empty()) {
+        values[{key, value}] = ns;
+      }
+    }
+  }
+  return values;
+}
+
 TEST_F(Scrape, LabelsOfAGoProgramAreThoseThatPprofShows) {
   if (run({"/usr/bin/env", "go", "version"}).status != 0) {
     GTEST_SKIP() << "go is not installed";
@@ -214,26 +230,16 @@ TEST_F(Scrape, LabelsOfAGoProgramAreThoseThatPprofShows) {
   const ProfiledProgram heap_go({"heap_go"});
   const std::string path = folder_ / "cpu.pb.gz";
   std::ofstream(path, std::ios::binary) << heap_go.get("/labelled");
+  const LabelValues theirs = pprof_tags(path, folder_.path());
+  EXPECT_GT((theirs.at({"tenant", "gold"})), (theirs.at({"tenant", "free"})));
+  EXPECT_GT((theirs.at({"request", "get"})), 0);
   import(path, data());
-  const auto theirs = pprof_tags(path, folder_.path());
-  std::map<std::pair<std::string, std::string>, double> ours;
-  const std::string event = "app-cpu-ns";
-  for (const std::string key : {"tenant", "request"}) {
-    for (const auto& [value, ns] :
-         self_of(top({"--data", data(), "--event", event, "--by", "label:" + key}))) {
-      if (!value.empty()) {
-        ours[{key, value}] = ns;
-      }
-    }
-  }
-  EXPECT_EQ(ours, theirs);
-  EXPECT_GT((ours[{"tenant", "gold"}]), (ours[{"tenant", "free"}]));
-  EXPECT_GT((ours[{"request", "get"}]), 0);
-  // Another profile of the same program, through the daemon's scraper.
-  scrape(heap_go.url("/labelled"), data());
-  const auto scraped = self_of(top({"--data", data(), "--event", event, "--by", "label:tenant", "--where",
-                                    "machine!=import", "--where", "label:tenant!="}));
-  EXPECT_GT(scraped.at("gold"), scraped.at("free"));
+  EXPECT_EQ(label_values(data()), theirs);
+  // The same profile, through the daemon's scraper.
+  ASSERT_EQ(heap_go.get("/labelled/last"), *read_file(path, 1 << 20));
+  const std::string scraped = folder_ / "data-of-scrape";
+  scrape(heap_go.url("/labelled/last"), scraped);
+  EXPECT_EQ(label_values(scraped), theirs);
 }
 
 TEST_F(Scrape, TheDaemonSendsWhatHappenedBetweenTwoScrapes) {
@@ -270,6 +276,42 @@ TEST_F(Scrape, TheDaemonSendsWhatHappenedBetweenTwoScrapes) {
   const double large_error = standard_error_bytes(64 * kMiB, 65'536, 65'536);
   EXPECT_NEAR(value("heap-inuse-bytes", "^allocate_large_blocks"), 64 * kMiB, 5 * large_error)
       << "several snapshots do not add up";
+}
+
+// Nothing of this project is in the program, and the daemon's configuration says only what it is called and where it may listen.
+TEST_F(Scrape, AGoServerIsFoundByItsListeningSocket) {
+  if (run({"/usr/bin/env", "go", "version"}).status != 0) {
+    GTEST_SKIP() << "go is not installed";
+  }
+  const ProfiledProgram heap_go({"heap_go"});
+  const std::string path = folder_ / "heap.pb.gz";
+  std::ofstream(path, std::ios::binary) << heap_go.get("/debug/pprof/heap");
+  import(path, folder_ / "imported");
+  const double imported =
+      self_of(top({"--data", folder_ / "imported", "--event", "heap-inuse-bytes", "--limit", "100000"}))
+          .at("main.allocateLargeBlocks");
+  TestServer server(data(), "");
+  ASSERT_TRUE(server.becomes_ready());
+  const std::string config = folder_ / "daemon.toml";
+  std::ofstream(config) << "[daemon]\nserver = \"" << server.fleet_address()
+                        << "\"\n[scrape]\ninterval = \"1s\"\n[[scrape.listening]]\nprogram = \"heap_go\"\n"
+                        << "ports = \"" << heap_go.port() << "\"\npaths = [\"/debug/pprof/heap\"]\n";
+  const Background daemon({"plimsolld", "--config", config});
+  std::vector<Row> rows;
+  ASSERT_TRUE(eventually(
+      [&] {
+        const Finished answer =
+            run({"plimsoll", "top", "--server", server.address(), "--event", "heap-inuse-bytes", "--where",
+                 "job=heap_go", "--by", "function,file", "--limit", "1", "--json"});
+        const auto table = query::from_json(answer.out);
+        rows = answer.status == 0 && table ? rows_of(*table) : std::vector<Row>();
+        return !rows.empty();
+      },
+      std::chrono::milliseconds(100)))
+      << daemon.err();
+  EXPECT_EQ(text(rows[0].at("function")), "main.allocateLargeBlocks");
+  EXPECT_THAT(text(rows[0].at("file")), ::testing::EndsWith("heap_go/main.go"));
+  EXPECT_NEAR(number(rows[0].at("self")), imported, 1) << "the heap does not change meanwhile";
 }
 
 TEST_F(Scrape, WhatCannotBeScrapedIsSaid) {

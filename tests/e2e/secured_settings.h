@@ -10,7 +10,8 @@
 
 namespace plimsoll::testing {
 
-// The files of a server with a token of each role: "read", "admin", "upload", "enrol", "fdo", "binaries".
+// The files of a server with a token of each role: "read", "admin", "upload", "enrol", "fdo", "binaries",
+// "symbolizer".
 class SecuredSettings {
  public:
   // `extensions` of its certificate say at which addresses it is: "extendedKeyUsage=...\nsubjectAltName=...".

@@ -79,9 +79,7 @@ TEST_F(WithDaemon, ShowsWhatTheMachineDoes) {
   const auto asked = [&](const std::string& by) {
     return std::vector<std::string>{"--server", server.address(), "--where", "app=known_split", "--by", by};
   };
-  // Until the first profile there are no events to ask about.
-  ASSERT_TRUE(eventually([&] { return stored_in(data_dir_).built > 0; }));
-  ASSERT_TRUE(eventually([&] { return self_of(top(asked("function"))).contains("seventy_percent_of_work"); }))
+  ASSERT_TRUE(eventually([&] { return self_so_far(asked("function")).contains("seventy_percent_of_work"); }))
       << server.process().err() << daemon.err();
   daemon.kill(SIGTERM);
   const Finished daemon_ended = daemon.wait();
@@ -177,11 +175,11 @@ TEST_F(WithDaemon, OutlastsServersThatComeLateAndGo) {
 }
 
 TEST_F(WithDaemon, SendsTheRunningWindowWhenItIsStopped) {
-  TestServer server(data_dir_, config_with_window("3s"));
+  TestServer server(data_dir_, config_with_window("8s"));
   Background daemon = start_daemon(server);
   ASSERT_TRUE(server.becomes_ready());
   ASSERT_TRUE(eventually([&] { return accepted() >= 1; })) << daemon.err();
-  // The second window runs now.
+  // The second window runs now, for longer than a busy machine delays what follows.
   daemon.kill(SIGTERM);
   const Finished ended = daemon.wait();
   EXPECT_EQ(ended.status, 0) << ended.err;
@@ -192,7 +190,6 @@ TEST_F(WithDaemon, SendsTheRunningWindowWhenItIsStopped) {
     return profile.window().end().monotonic_ns() - profile.window().start().monotonic_ns();
   };
   EXPECT_LT(length_ns(profiles[1]), length_ns(profiles[0])) << "it was cut short";
-  EXPECT_LT(length_ns(profiles[1]), 3'000'000'000);
   expect_profiles_counted_once(data_dir_);
 }
 

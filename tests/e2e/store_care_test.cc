@@ -2,10 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <random>
+#include <set>
+#include <thread>
 
 #include "base/hex.h"
+#include "base/time.h"
 #include "http/client.h"
 #include "proto/profile_codec.h"
 #include "store/ingest.h"
@@ -68,6 +74,129 @@ TEST(StoreCare, ABackupOfARunningServerIsRestored) {
       run({"plimsoll", "store", "restore", "--from", folder / "backup", "--data", folder / "restored"});
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.err, HasSubstr("exists, and is no empty folder"));
+}
+
+// Many names that no compression makes small, so that blocks are sealed while they come. Two functions are of that profile alone.
+wire::RawProfile large_profile(uint64_t seed, int64_t from_ns) {
+  std::mt19937_64 random(seed);
+  std::string names;
+  for (int i = 0; i < 600; ++i) {
+    names += fmt::format("{}{:016x}{:016x}", i % 100 == 0 ? ";" : "", random(), random());
+  }
+  return make_profile(
+      {.seed = seed,
+       .machine = fmt::format("m{}", seed % 3),
+       .from_ns = from_ns,
+       .job = seed % 2 == 0 ? "db" : "web",
+       .labels = fmt::format("shard:{}", seed % 5),
+       .stacks = fmt::format("main;own{0} {0}\nmain;half{0} {0}\nthread=io main{1} 1\n", seed, names)});
+}
+
+// Uploads, of the time from `from_ns` on, until it is told to stop; and which of them were acknowledged.
+class Uploads {
+ public:
+  Uploads(const TestServer& server, uint64_t first, int64_t from_ns)
+      : thread_([this, &server, first, from_ns](const std::stop_token& stop) {
+          http::Client client({.base_url = server.fleet_address()});
+          for (uint64_t seed = first; !stop.stop_requested(); ++seed) {
+            put(client, seed, from_ns);
+          }
+        }) {}
+
+  void put(http::Client& client, uint64_t seed, int64_t from_ns) {
+    const auto response = client.send("PUT", "/fleet/v1/profiles/" + to_hex(profile_id(seed)),
+                                      wire::encode(large_profile(seed, from_ns)));
+    ASSERT_TRUE(response.has_value()) << response.error().text();
+    ASSERT_EQ(response->status, 200) << response->body;
+    const std::lock_guard lock(mutex_);
+    acknowledged_.insert(seed);
+  }
+
+  std::set<uint64_t> acknowledged() {
+    const std::lock_guard lock(mutex_);
+    return acknowledged_;
+  }
+
+  void stop() {
+    thread_.request_stop();
+    thread_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<uint64_t> acknowledged_;  // protected by mutex_
+  std::jthread thread_;
+};
+
+// What a server says about the time before another, in several ways.
+std::string answers_before(const TestServer& server, int64_t time_ns) {
+  std::string all;
+  for (const char* const by : {"function", "machine", "job", "label:shard", "thread"}) {
+    const Finished answer = run({"plimsoll", "top", "--server", server.address(), "--by", by, "--until",
+                                 format_time(time_ns), "--limit", "100000", "--json"});
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    all += answer.out;
+  }
+  return all;
+}
+
+TEST(StoreCare, ABackupTakenUnderLoadAnswersAsTheServerDid) {
+  constexpr int64_t kBeforeNs = 1'700'000'000'000'000'000;
+  constexpr int64_t kLoadNs = kBeforeNs + 3600 * kNsPerSecond;
+  constexpr uint64_t kBefore = 80;
+  constexpr uint64_t kOfLoad = 1000;  // first number
+  const TemporaryFolder folder;
+  const std::string data = folder / "data";
+  // Small blocks, so that some are sealed meanwhile, and nothing goes.
+  TestServer server(data, "[store]\nmax_block_bytes = \"16MiB\"\n");
+  ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+  http::Client client({.base_url = server.fleet_address()});
+  for (uint64_t seed = 1; seed <= kBefore; ++seed) {
+    const auto response = client.send("PUT", "/fleet/v1/profiles/" + to_hex(profile_id(seed)),
+                                      wire::encode(large_profile(seed, kBeforeNs)));
+    ASSERT_TRUE(response && response->status == 200);
+  }
+  Uploads one(server, kOfLoad, kLoadNs);
+  Uploads other(server, 2 * kOfLoad, kLoadNs);
+  ASSERT_TRUE(eventually([&] { return one.acknowledged().size() + other.acknowledged().size() >= 20; }));
+
+  std::set<uint64_t> acknowledged = one.acknowledged();
+  acknowledged.merge(other.acknowledged());
+  const Finished backup = run({"plimsoll", "store", "backup", "--data", data, "--output", folder / "backup"});
+  ASSERT_EQ(backup.status, 0) << backup.err;
+  ASSERT_TRUE(eventually([&] {
+    return one.acknowledged().size() + other.acknowledged().size() > acknowledged.size() + 5;
+  })) << "it was under load until the end";
+  one.stop();
+  other.stop();
+  ASSERT_TRUE(eventually([&] { return pending_in(data) == 0; }));
+  EXPECT_GT(stored_in(data).accepted, static_cast<int64_t>(kBefore + acknowledged.size()));
+
+  ASSERT_EQ(run({"plimsoll", "store", "restore", "--from", folder / "backup", "--data", folder / "restored"})
+                .status,
+            0);
+  TestServer second(folder / "restored");
+  ASSERT_TRUE(second.becomes_ready()) << second.process().err();
+  ASSERT_TRUE(eventually([&] { return pending_in(folder / "restored") == 0; }));
+  const std::string expected = answers_before(server, kLoadNs);
+  ASSERT_THAT(expected, HasSubstr(fmt::format("own{}", kBefore)));
+  EXPECT_EQ(answers_before(second, kLoadNs), expected);
+
+  // Of the load, what was acknowledged before is there, and of what came meanwhile each profile as a whole or not at all.
+  std::set<uint64_t> restored;
+  const auto own =
+      self_of(top({"--server", second.address(), "--since", format_time(kLoadNs), "--limit", "1000000"}));
+  for (const auto& [function, hits] : own) {
+    if (function.starts_with("own")) {
+      const uint64_t seed = std::stoull(function.substr(3));
+      restored.insert(seed);
+      EXPECT_EQ(hits, static_cast<double>(seed));
+      EXPECT_EQ(own.at(fmt::format("half{}", seed)), static_cast<double>(seed));
+    }
+  }
+  EXPECT_THAT(restored, ::testing::IsSupersetOf(acknowledged));
+  EXPECT_EQ(restored.size() + kBefore, archived_in(folder / "restored").size());
+  EXPECT_EQ(run({"plimsoll", "store", "check", "--data", folder / "restored"}).status, 0);
 }
 
 TEST(StoreCare, ACheckSaysWhatIsDamagedAndWhatToDo) {

@@ -90,6 +90,12 @@ class OnTerminal {
     });
   }
 
+  // Waits until it is stopped; false: it has ended.
+  bool stops() const {
+    int status = 0;
+    return ::waitpid(pid_, &status, WUNTRACED) == pid_ && WIFSTOPPED(status);
+  }
+
   // Its exit status; 128 + signal where one ended it.
   int wait() {
     int status = 0;
@@ -186,6 +192,7 @@ TEST_F(Watch, AStoppedProcessLeavesTheScreenToTheShell) {
   ASSERT_TRUE(top.comes_to_draw("first_function"));
   top.type("\x1a");  // ^Z
   ASSERT_TRUE(top.comes_to_draw(kGiveBackScreen));
+  ASSERT_TRUE(top.stops()) << "before it is continued";
   top.kill(SIGCONT);
   EXPECT_TRUE(top.comes_to_draw_after(kTakeScreen, "first_function")) << "redrawn at once";
   top.type("\x03");

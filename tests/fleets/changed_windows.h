@@ -30,7 +30,7 @@ class ChangedWindows {
   // 100 a side unless said.
   ChangedWindows with_machines(size_t base, size_t other) const;
 
-  // Makes the windows anew for each trial, and judges them at the level of query/views/diff.h, by 400 permutations. The function takes
+  // Makes new windows for each trial, and judges them at the level of query/views/diff.h, by 400 permutations. The function takes
   // `factor` times as much in the second.
   ChangeTrials run(size_t trials, double factor, uint64_t seed) const;
 

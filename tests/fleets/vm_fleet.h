@@ -21,7 +21,7 @@ struct MeasuredJob {
 Result<std::vector<MeasuredJob>> read_vm_noise(const std::string& folder);
 
 // Machines of the two platforms, each a stratum, with two jobs each, as likely as their quotas. A machine does a job's work at
-// the performance of an instance measured there, drawn anew: less performance is more cycles for the same instructions.
+// the performance of an instance measured there, drawn at random for each: less performance is more cycles for the same instructions.
 Fleet vm_fleet(const std::vector<MeasuredJob>& jobs, double fraction, size_t machines, Random& random);
 
 }  // namespace plimsoll::fleets

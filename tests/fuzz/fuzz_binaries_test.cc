@@ -7,10 +7,13 @@
 #include "base/file.h"
 #include "symbolizer/repository/repository.h"
 #include "symbolizer/repository/repository_files.h"
+#include "symbolizer/repository/source_archive.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/elf/part_of.h"
 #include "tests/unit/symbolizer/repository/sample_binary.h"
+#include "tests/unit/symbolizer/repository/sample_sources.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -23,7 +26,8 @@ TEST(FuzzBinaries, DamagedFilesAreKeptByTheirOwnBuildIdOrRefused) {
   const auto repository = *BinaryRepository::open(folder.path(), {.max_file_bytes = kMaxSampleBytes});
   std::mt19937_64 random(fuzz::seed(31));
   const std::vector<std::string> originals{image_of({}), image_of({.kind = BinaryKind::kDebug}),
-                                           image_of({.quality = store::SymbolQuality::kDynsym})};
+                                           image_of({.quality = store::SymbolQuality::kDynsym}),
+                                           *elf::part_of(image_of({}), elf::BinaryPart::kDebugSections)};
   int kept = 0;
   for (int i = 0; i < kDamagedBinaries; ++i) {
     const std::string image = fuzz::mutated(originals[random() % originals.size()], random);
@@ -56,6 +60,28 @@ TEST(FuzzBinaries, DamagedFilesAreKeptByTheirOwnBuildIdOrRefused) {
   const auto again = BinaryRepository::open(folder.path(), {.max_file_bytes = kMaxSampleBytes});
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ((*again)->bytes(), bytes);
+}
+
+// Whatever is in an archive, a file that it gives is a part of it, under a path that leads nowhere else.
+TEST(FuzzBinaries, DamagedSourcesGiveTheirOwnBytesOrNothing) {
+  const std::string whole = source_archive_of(
+      {{"build/a.c", "int a;\n"}, {std::string(150, 'n'), std::string(600, 'b')}, {"c.h", ""}});
+  std::mt19937_64 random(fuzz::seed(33));
+  int read = 0;
+  for (int i = 0; i < kDamagedBinaries; ++i) {
+    const std::string damaged = fuzz::mutated(whole, random);
+    const auto sources = SourceArchive::parse(as_bytes(damaged));
+    for (const char* path : {"/build/a.c", "c.h", "/../build/a.c"}) {
+      const auto content = sources ? sources->find(path) : std::nullopt;
+      if (content && !content->empty()) {
+        ++read;
+        EXPECT_GE(as_text(*content).data(), damaged.data());
+        EXPECT_LE(as_text(*content).data() + content->size(), damaged.data() + damaged.size());
+        EXPECT_NE(std::string_view(path), "/../build/a.c");
+      }
+    }
+  }
+  EXPECT_GT(read, 100) << "most damage is to contents";
 }
 
 TEST(FuzzBinaries, DamagedRecordsAreRefused) {

@@ -7,6 +7,7 @@
 
 #include "base/checksum.h"
 #include "formats/perfetto/perfetto_trace.h"
+#include "store/door/bursts.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"
 #include "traces/bursts/clocks/clock_repair.h"
@@ -56,6 +57,17 @@ void search_and_repair(const BurstRecording& sound, const BurstRecording& decode
   ASSERT_TRUE(formats::write_perfetto_trace(bursts, [](std::string_view) { return Status(); }));
 }
 
+// What the store lists of it: numbers that a catalogue can have.
+void expect_sound_summary(const BurstRecording& decoded) {
+  const auto summary = store::summary_of(decoded);
+  ASSERT_EQ(summary.has_value(), !decoded.bursts.empty());
+  if (summary) {
+    ASSERT_EQ(summary->bursts, decoded.bursts.size());
+    ASSERT_LE(summary->lost, static_cast<uint64_t>(INT64_MAX));
+    ASSERT_GE(summary->begin_ns, 0);
+  }
+}
+
 TEST(FuzzBursts, DamagedRecordingsAreRefusedOrSound) {
   BurstRecording recording;
   recording.machine = "m";
@@ -93,6 +105,7 @@ TEST(FuzzBursts, DamagedRecordingsAreRefusedOrSound) {
     }));
     ASSERT_GT(written, 0U);
     search_and_repair(recording, *decoded);
+    expect_sound_summary(*decoded);
     // What is read can be written.
     ASSERT_TRUE(decode_bursts(as_bytes(encode_bursts(*decoded))) == *decoded);
   }

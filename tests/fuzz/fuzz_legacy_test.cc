@@ -40,6 +40,10 @@ TEST(FuzzLegacy, DamagedContentionTextIsRefusedOrValid) {
   EXPECT_GT(mutate_all(texts, 11), kMutations / 100);
 }
 
+TEST(FuzzLegacy, DamagedTextOfJavaIsRefusedOrValid) {
+  EXPECT_GT(mutate_all(java_texts(), 13), kMutations / 100);
+}
+
 TEST(FuzzLegacy, DamagedFilesOfOtherAllocatorsAndProfilersAreRefusedOrValid) {
   EXPECT_GT(mutate_all(other_texts(), 12), kMutations / 100);
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr int kMutations = 10'000;
 constexpr size_t kMaxDemangledBytes = size_t{16} << 10;
 
-constexpr std::array<std::string_view, 14> kNames{
+constexpr std::array<std::string_view, 20> kNames{
     "_ZNSt6vectorIiSaIiEE9push_backERKi.isra.0.cold",
     "_ZNSt8_Rb_treeINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESt4pairIKS5_iESt10_Select1stIS8_"
     "ESt4lessIS5_"
@@ -31,6 +31,13 @@ constexpr std::array<std::string_view, 14> kNames{
     "main.(*List[go.shape.[]int_0]).Push.func1.2",
     "_D3std9algorithm9iteration__T3mapZ__TQjTAiZQqMFNaNbNiNfQpZv.part.0",
     "$s4main4ListV3mapyACyqd__Gqd__xXElF.cold",
+    "_$Ss10DictionaryV3t17E6Index2V1loiSbAEyxq__G_AGtFZ",
+    "camlStdlib__List.$5e_1234",
+    "_Z3f5bIiTpTnNSt9enable_ifIXsr3stdE13is_integral_vIT_EES1_E4typeEJLi1ELi2EEES1_S1_",
+    "_Z2f3IiET_S0_QrQS0__Xplfp_fp_TNSt6vectorIS0_SaIS0_EE8iteratorEXplfp_Li0ERSt8integralQeqstS0_Li4EE.cold",
+    "_ZNSt6ranges11filter_viewI1AZ4mainE3$_0E9_IteratorFeqERKS8_SA_Q19equality_comparableIDTcl7__beginIRT_"
+    "EEE",
+    "_ZNH3BoxIiE1mITkSt8integralDkS_TtTyQ5SmallIT_EES_EEvRKS0_UlTk5SmallT_E_",
 };
 
 std::string_view any_name(std::mt19937_64& random) {

@@ -1,5 +1,6 @@
-// Random operations on a data directory: profiles come, some of them late or twice; rows are built, merged, asked for, of all times or of
-// some; names change; blocks are sealed, rolled up, and the oldest dropped; the directory is closed and opened again. Every answer is the model's.
+// Random operations on a data directory: profiles come, some of them twice or up to 72 hours late; rows are built, merged, asked for, of all
+// times or of some; names change; blocks are sealed, rolled up, and the oldest dropped; the directory is closed and opened again, backed up
+// while it is open, and restored, with all that came after the backup gone. Every answer is the model's.
 //
 // PLIMSOLL_TEST_OPERATIONS   how many (20,000)
 #include <gmock/gmock.h>
@@ -12,6 +13,7 @@
 #include "proto/profile_codec.h"
 #include "query/selection/sides.h"
 #include "query/views/top.h"
+#include "store/care/backup.h"
 #include "store/catalogue/block_table.h"
 #include "store/compaction/compactor.h"
 #include "store/frames/binding_writer.h"
@@ -34,6 +36,8 @@ constexpr uint64_t kOperationsOfLife = 4000;
 constexpr uint32_t kAddresses = 12;
 constexpr int64_t kFirstSecond = 1'700'000'000;
 constexpr int64_t kNsPerSecond = 1'000'000'000;
+// As long as daemons keep profiles, unless they are configured otherwise.
+constexpr uint32_t kMaxLateSeconds = 72 * 3600;
 
 uint64_t operations_wanted() {
   const char* const text = std::getenv("PLIMSOLL_TEST_OPERATIONS");
@@ -58,6 +62,9 @@ struct Done {
   uint64_t blocks = 0;  // of each life in the end
   uint64_t dropped = 0;
   uint64_t rolled_up = 0;
+  uint64_t late = 0;  // profiles, by an hour or more
+  uint64_t backups = 0;
+  uint64_t restored = 0;
 };
 
 class Life {
@@ -86,17 +93,21 @@ class Life {
     } else if (choice < 99) {
       drop();
     } else {
-      open();
+      leave();
     }
   }
 
  private:
   uint32_t below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
 
-  void open() {
+  void close() {
     roll_up_.reset();
     compactor_.reset();
     ingest_.reset();
+  }
+
+  void open() {
+    close();
     auto ingest = Ingest::open(path_, {.block_limits = {.max_profiles = 20 + below(200)}});
     ASSERT_TRUE(ingest) << ingest.error().text();
     ingest_ = std::move(*ingest);
@@ -108,9 +119,59 @@ class Life {
     ++done_.reopened;
   }
 
+  // Closed, backed up or restored.
+  void leave() {
+    const uint32_t choice = below(4);
+    if (choice == 0) {
+      back_up();
+    } else if (choice == 1) {
+      restore();
+    } else {
+      open();
+    }
+  }
+
+  // While it is open: profiles wait to become rows, and files that were merged or rolled up are there still.
+  void back_up() {
+    const std::string path = folder_ / fmt::format("backup-{}", ++copies_);
+    const auto report = store::back_up(path_, path);
+    ASSERT_TRUE(report) << report.error().text();
+    ASSERT_FALSE(report->is_damaged) << report->findings.front().what;
+    if (backup_.has_value()) {
+      std::filesystem::remove_all(backup_->path);
+    }
+    backup_ = Backup{path, model_, sent_.size(), last_bound_};
+    ++done_.backups;
+  }
+
+  // As after the loss of the disk: it goes on from the backup.
+  void restore() {
+    if (!backup_.has_value()) {
+      return;
+    }
+    const std::string path = folder_ / fmt::format("restored-{}", ++copies_);
+    const auto report = store::restore(backup_->path, path);
+    ASSERT_TRUE(report) << report.error().text();
+    ASSERT_FALSE(report->is_damaged) << report->findings.front().what;
+    close();
+    std::filesystem::remove_all(path_);
+    path_ = path;
+    snapshots_ = std::make_unique<query::SnapshotCache>(path_);
+    model_ = backup_->model;
+    sent_.resize(backup_->sent);
+    last_bound_ = backup_->last_bound;
+    open();
+    for (int question = 0; question < 3; ++question) {
+      ask();
+    }
+    ++done_.restored;
+  }
+
   void send_new() {
     // Now and then one was kept back.
-    const int64_t second = now_s() + below(20) - (below(10) == 0 ? below(1000) : 0);
+    const uint32_t late = below(10) == 0 ? below(below(2) == 0 ? 1000 : kMaxLateSeconds) : 0;
+    const int64_t second = now_s() + below(20) - late;
+    done_.late += late >= 3600 ? 1 : 0;
     testing::ProfileSpec spec{.seed = seed_ * 1'000'000 + ++profiles_,
                               .machine = fmt::format("m{}", below(4)),
                               .from_ns = second * kNsPerSecond,
@@ -128,7 +189,7 @@ class Life {
       const uint32_t address = below(kAddresses);
       const uint64_t hits = 1 + below(100);
       testing::add_sample(profile, tool(), wire::ELF, address, hits);
-      samples[{spec.machine, "cycles", app, thread, {}, {fmt::format("@{}", address)}, second}] += hits;
+      samples[{spec.machine, "cycles", app, thread, {}, {}, {fmt::format("@{}", address)}, second}] += hits;
     }
     sent_.push_back(wire::encode(profile));
     const auto accepted = ingest_->accept(as_bytes(sent_.back()), {});
@@ -144,14 +205,17 @@ class Life {
                   .app = fmt::format("app{}", below(3)),
                   .thread = fmt::format("t{}", below(3)),
                   .color = below(2) == 0 ? "" : fmt::format("c{}", below(4)),
+                  .size = below(3) != 0 ? "" : fmt::format("s{}", below(3)),
                   .stack = {"main"},
                   .second = spec.from_ns / kNsPerSecond};
     for (uint32_t depth = below(4); depth > 0; --depth) {
       key.stack.push_back(fmt::format("f{}", below(6)));
     }
     const uint64_t hits = 1 + below(1000);
-    spec.stacks += fmt::format("process={} thread={} labels={} event={} {} {}\n", key.app, key.thread,
-                               key.color.empty() ? "" : "color:" + key.color, key.event,
+    const std::string color = key.color.empty() ? "" : "color:" + key.color;
+    const std::string size = key.size.empty() ? "" : "size:" + key.size;
+    spec.stacks += fmt::format("process={} thread={} labels={}{}{} event={} {} {}\n", key.app, key.thread,
+                               color, color.empty() || size.empty() ? "" : ",", size, key.event,
                                fmt::join(key.stack, ";"), hits);
     samples[key] += hits;
   }
@@ -266,19 +330,25 @@ class Life {
   int64_t now_s() const { return kFirstSecond + 2 * static_cast<int64_t>(profiles_); }
 
   Question random_question() {
-    const std::vector<std::string> dimensions = {"machine", "app", "thread", "label:color", "function"};
-    Question question{.event = below(3) == 0 ? "faults" : "cycles", .by = dimensions[below(5)]};
+    const std::vector<std::string> dimensions = {"machine",     "app",        "thread",
+                                                 "label:color", "label:size", "function"};
+    Question question{.event = below(3) == 0 ? "faults" : "cycles", .by = dimensions[below(6)]};
     if (below(2) == 0) {
-      question.where = dimensions[below(4)];
-      question.where_is = question.where == "machine"  ? fmt::format("m{}", below(5))
-                          : question.where == "app"    ? fmt::format("app{}", below(4))
-                          : question.where == "thread" ? fmt::format("t{}", below(4))
-                          : below(4) == 0              ? ""
-                                                       : fmt::format("c{}", below(5));
+      question.where = dimensions[below(5)];
+      question.where_is = question.where == "machine"      ? fmt::format("m{}", below(5))
+                          : question.where == "app"        ? fmt::format("app{}", below(4))
+                          : question.where == "thread"     ? fmt::format("t{}", below(4))
+                          : below(4) == 0                  ? ""
+                          : question.where == "label:size" ? fmt::format("s{}", below(4))
+                                                           : fmt::format("c{}", below(5));
     }
     if (below(2) == 0) {
-      question.since_s = now_s() - below(1 + 2 * static_cast<uint32_t>(profiles_));
-      question.until_s = below(2) == 0 ? INT64_MAX : question.since_s + 1 + below(500);
+      // Of the time that most profiles are of, or of that of the late ones.
+      const bool is_recent = below(3) != 0;
+      question.since_s =
+          now_s() - below(is_recent ? 1 + 2 * static_cast<uint32_t>(profiles_) : kMaxLateSeconds);
+      question.until_s =
+          below(2) == 0 ? INT64_MAX : question.since_s + 1 + below(is_recent ? 500 : kMaxLateSeconds);
     }
     return question;
   }
@@ -300,7 +370,7 @@ class Life {
     }
     // The cache's are of the same moment; loading afresh takes the other way.
     const store::TimeSpans times = query::times_of(parameters, 0);
-    const auto snapshot = below(4) == 0 ? query::Snapshot::load(path_, times) : snapshots_.newest(times);
+    const auto snapshot = below(4) == 0 ? query::Snapshot::load(path_, times) : snapshots_->newest(times);
     ASSERT_TRUE(snapshot) << snapshot.error().text();
     const auto table = query::top(*query::parse_top(parameters, 0), **snapshot);
     ASSERT_TRUE(table) << table.error().text();
@@ -321,9 +391,18 @@ class Life {
   std::unique_ptr<Ingest> ingest_;
   std::unique_ptr<store::Compactor> compactor_;
   std::unique_ptr<store::RollUp> roll_up_;
-  query::SnapshotCache snapshots_{path_};
+  std::unique_ptr<query::SnapshotCache> snapshots_ = std::make_unique<query::SnapshotCache>(path_);
   Model model_;
   std::vector<std::string> sent_;
+  // The newest, and what it has to answer.
+  struct Backup {
+    std::string path;
+    Model model;
+    size_t sent = 0;
+    int64_t last_bound = 1;
+  };
+  std::optional<Backup> backup_;
+  int copies_ = 0;
   uint64_t profiles_ = 0;
   int64_t generation_ = 1;
   int64_t last_bound_ = 1;  // block whose locations may lack names that are known
@@ -343,14 +422,17 @@ TEST(FuzzOperations, EveryAnswerIsTheModels) {
   }
   std::printf(
       "%lu operations: %lu profiles, %lu again, %lu answers, %lu merges, %lu names, opened %lu times, %lu "
-      "blocks left, %lu rolled up and %lu dropped\n",
+      "blocks left, %lu rolled up and %lu dropped; %lu late profiles, %lu backups, %lu restored\n",
       wanted, done.profiles, done.duplicates, done.questions, done.merges, done.bindings, done.reopened,
-      done.blocks, done.rolled_up, done.dropped);
+      done.blocks, done.rolled_up, done.dropped, done.late, done.backups, done.restored);
   EXPECT_GT(done.questions, wanted / 10);
   EXPECT_GT(done.merges, wanted / 100);
   EXPECT_GT(done.blocks, wanted / 2000);
   EXPECT_GT(done.dropped, wanted / 2000);
   EXPECT_GT(done.rolled_up, wanted / 2000);
+  EXPECT_GT(done.late, wanted / 2000);
+  EXPECT_GT(done.backups, wanted / 1000);
+  EXPECT_GT(done.restored, wanted / 1000);
 }
 
 }  // namespace

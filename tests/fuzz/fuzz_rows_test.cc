@@ -51,28 +51,32 @@ std::vector<Row> odd_rows(Random& random) {
   return rows;
 }
 
-void make_odd(std::vector<uint32_t>& groups, Random& random) {
-  if (!groups.empty() && random.one_in(4)) {
+void make_odd(store::IdGrouping& grouping, Random& random) {
+  if (!grouping.table().empty() && random.one_in(4)) {
+    std::vector<uint32_t> groups(grouping.table().begin(), grouping.table().end());
     groups[random.below(static_cast<uint32_t>(groups.size()))] = odd_id(random);
+    grouping = store::IdGrouping::by(std::move(groups));
   }
 }
 
 AggregateRequest odd_request(Random& random) {
   AggregateRequest request = random_request(random, testing::kFewIds);
-  for (std::vector<uint32_t>* groups :
-       {&request.group[store::Column::kEvent], &request.group[store::Column::kOrigin],
-        &request.group[store::Column::kWorkload], &request.group[store::Column::kThread],
-        &request.group[store::Column::kStack]}) {
-    make_odd(*groups, random);
+  for (const store::Column column : store::kColumns) {
+    make_odd(request.group[column], random);
   }
   if (random.one_in(5)) {
-    request.filter[store::Column::kStack].assign(random.below(200'000), random.one_in(2));
+    const uint32_t stacks = random.below(200'000);
+    request.filter[store::Column::kStack] =
+        store::IdSet::of_flags(std::vector<bool>(stacks, random.one_in(2)));
   }
   if (random.one_in(5)) {
     store::Factors& factors = request.measures[0];
     factors.resize(random.below(8));
     if (!factors.empty()) {
-      factors[random.below(static_cast<uint32_t>(factors.size()))].resize(random.below(12), 0.25);
+      store::IdTable<double>& of_event = factors[random.below(static_cast<uint32_t>(factors.size()))];
+      std::vector<double> values = of_event.copy();
+      values.resize(random.below(12), 0.25);
+      of_event = store::IdTable<double>(std::move(values));
     }
   }
   if (random.one_in(5)) {

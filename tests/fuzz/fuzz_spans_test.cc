@@ -36,6 +36,7 @@ SpanDictionaries::Sizes known_sizes() {
   SpanDictionaries::Sizes sizes;
   sizes.methods = 20;
   sizes.processes = 9;
+  sizes.attribute_sets = 5;
   return sizes;
 }
 
@@ -50,6 +51,7 @@ std::vector<SpanRecord> random_spans(std::mt19937_64& random) {
             .end_ns = start_ns + static_cast<int64_t>(random() % 1'000'000),
             .method = static_cast<uint32_t>(random() % 20),
             .process = static_cast<uint32_t>(random() % 9),
+            .attributes = static_cast<uint32_t>(random() % 5),
             .status = static_cast<traces::SpanStatus>(random() % 3),
             .is_shared = random() % 8 == 0};
   }
@@ -61,6 +63,7 @@ void expect_possible(const SpanRecord& span) {
   EXPECT_TRUE(is_possible(span));
   EXPECT_LT(span.method, sizes.methods);
   EXPECT_LT(span.process, sizes.processes);
+  EXPECT_LT(span.attributes, sizes.attribute_sets);
   EXPECT_LE(span.status, traces::SpanStatus::kError);
 }
 
@@ -214,6 +217,47 @@ TEST_F(FuzzSpans, BatchesInNoFileYetAreReadOrCountedAsDamaged) {
     EXPECT_TRUE(recent->damaged == 0 || recent->spans.empty()) << "all of a batch, or nothing";
     ASSERT_FALSE(HasFailure());
     damaged += recent->damaged == 0 ? 0 : 1;
+  }
+  EXPECT_GT(damaged, kMutations / 100);
+}
+
+// Sets of attributes as a broken program may have written them: read whole, or damage.
+TEST_F(FuzzSpans, SetsOfAttributesAreReadOrSaidToBeDamaged) {
+  std::mt19937_64 random(seed(3));
+  auto catalogue = store::SpanCatalogue::open(folder_ / "catalogue.db", sqlite::OpenMode::kReadWrite);
+  ASSERT_TRUE(catalogue) << catalogue.error().text();
+  const auto transaction = sqlite::Transaction::begin(catalogue->database());
+  ASSERT_TRUE(transaction) << transaction.error().text();
+  SpanDictionaries written;
+  bool is_other = false;
+  const store::SpanNameLimits limits;
+  std::vector<store::SpanAttribute> attributes;
+  for (const char* const key : {"host.type", "http.route", "tenant"}) {
+    attributes.push_back({written.text_id(store::SpanText::kAttributeKey, key, limits, is_other),
+                          written.text_id(store::SpanText::kAttributeValue, "x", limits, is_other)});
+  }
+  written.attributes_id(attributes, limits, is_other);
+  ASSERT_TRUE(catalogue->write_entries(written, SpanDictionaries().sizes()));
+  std::string pairs;
+  ASSERT_TRUE(sqlite::for_each_row(catalogue->database().query("SELECT pairs FROM attributes"),
+                                   [&](const sqlite::Statement& row) { pairs = row.blob(0); }));
+  ASSERT_EQ(pairs.size(), 24);
+  int damaged = 0;
+  for (int i = 0; i < kMutations / 10; ++i) {
+    SCOPED_TRACE(fmt::format("mutation {}", i));
+    const std::string changed = mutated(pairs, random);
+    ASSERT_TRUE(catalogue->database().execute("UPDATE attributes SET pairs = ?", as_bytes(changed)));
+    SpanDictionaries names;
+    const Status read = catalogue->read_on(names);
+    if (!read) {
+      ASSERT_EQ(read.error().code, ErrorCode::kCorrupt) << read.error().text();
+      ++damaged;
+      continue;
+    }
+    for (const store::SpanAttribute& attribute : names.attributes(1)) {
+      ASSERT_LE(attribute.key, 3);
+      ASSERT_EQ(attribute.value, 1);
+    }
   }
   EXPECT_GT(damaged, kMutations / 100);
 }

@@ -44,7 +44,8 @@ class FuzzSql : public ::testing::Test {
                        .answer_bytes = size_t{4} << 20,
                        .memory_bytes = size_t{32} << 20,
                        .is_abandoned = {}};
-    auto answer = sql(*request, *snapshot_, [this] { return LiveFleet::load(fleet_.path()); });
+    auto answer =
+        sql(*request, *snapshot_, [this] { return LiveFleet::load(*store::open_fleet(fleet_.path())); });
     if (answer) {
       forms_bytes_ += to_text(*answer).size() + to_csv(*answer).size();
       EXPECT_TRUE(sql_answer_from_json(to_json(*answer))) << statement;

@@ -1,6 +1,8 @@
 // Damaged traces of every format: refused with a reason, or spans that make sound trees.
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "formats/traces/read_spans.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"
@@ -28,9 +30,26 @@ void expect_sound(const traces::SpanSet& spans) {
   }
 }
 
+void expect_known_attributes(const traces::SpanSet& spans) {
+  const traces::AttributeTable& table = spans.attributes();
+  std::vector<traces::Attribute> attributes;
+  for (const traces::Span& span : spans.spans()) {
+    attributes.clear();
+    table.append_to(attributes, span.attributes);
+    EXPECT_LE(attributes.size(), table.keys());
+    for (const traces::Attribute& attribute : attributes) {
+      EXPECT_FALSE(attribute.key.empty());
+      EXPECT_FALSE(attribute.value.empty());
+    }
+  }
+}
+
 // True where it has spans.
 bool reads_cleanly(std::string_view content) {
-  traces::SpanSet spans({.max_spans = 10'000, .max_names = 1000});
+  traces::SpanSet spans({.max_spans = 10'000,
+                         .max_names = 1000,
+                         .keeps_attributes = true,
+                         .attributes = {.max_keys = 4, .max_values = 3, .max_sets = 6}});
   const auto read = formats::read_spans(as_bytes(content), spans,
                                         {.max_decoded_bytes = 1 << 20, .max_json_bytes = 1 << 20});
   if (!read) {
@@ -39,6 +58,7 @@ bool reads_cleanly(std::string_view content) {
     EXPECT_EQ(read->taken, spans.spans().size());
   }
   expect_sound(spans);
+  expect_known_attributes(spans);
   return read && read->taken > 0;
 }
 
@@ -52,6 +72,16 @@ void damage(std::string_view content, uint64_t of_test) {
   // Both ways were taken.
   EXPECT_GT(read, kMutations / 100);
   EXPECT_LT(read, kMutations);
+}
+
+TEST(FuzzTraces, LogOfCalls) {
+  damage(R"(host,time_ns,request_id,caller_mid,callee_mid,method,event
+h1,100,a,,1,front.get,invoked
+h2,200,a,1,1.1,store.read,invoked
+h2,300,a,1,1.1,store.read,returned
+h1,400,a,,1,front.get,returned
+)",
+         46);
 }
 
 TEST(FuzzTraces, Otlp) {

@@ -40,6 +40,24 @@ inline std::vector<std::string> contention_texts() {
   return texts;
 }
 
+inline std::vector<std::string> java_texts() {
+  const std::string names =
+      "      0x0000000d com.example.Cache.fill (Cache.java:31)\n"
+      "      0x00000019 read (/usr/lib/libnio.so)\n"
+      "      0x0000001a generated stub/JIT\n"
+      "      0x0000001b GC\n";
+  return {
+      "--- heapz 1 ---\nformat = java\nresolution = bytes\n"
+      "       7048         1 @ 0x0000000d 0x00000019\n"
+      "    4752296        17 @ 0x0000001a 0x0000001b 0x0000001c\n" +
+          names,
+      "--- contentionz 1 ---\nformat = java\nresolution = microseconds\n"
+      "sampling period = 100\nms since reset = 6019923\n"
+      "         14         2 @ 0x0000000d 0x00000019\n"
+      "          0         1 @ 0x0000001b\n" +
+          names};
+}
+
 // Of other allocators and profilers.
 inline std::vector<std::string> other_texts() {
   const std::string cpu = [] {

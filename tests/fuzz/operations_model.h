@@ -14,7 +14,7 @@ namespace plimsoll::fuzz {
 // What tells the samples of the model apart.
 struct SampleKey {
   std::string machine, event, app, thread;
-  std::string color;               // a label; empty: none
+  std::string color, size;         // labels; empty: none
   std::vector<std::string> stack;  // outermost first; functions, or "@ADDRESS" of code that is bound late
   int64_t second = 0;              // of the profile's window
 
@@ -28,8 +28,8 @@ using Answer = std::map<std::string, std::pair<double, double>>;
 
 struct Question {
   std::string event;
-  std::string by;             // machine, app, thread, label:color or function
-  std::string where = {};     // one of the first four; empty: no filter
+  std::string by;             // machine, app, thread, label:color, label:size or function
+  std::string where = {};     // one of the first five; empty: no filter
   std::string where_is = {};  // its value
   // Of the profiles' windows, without the last.
   int64_t since_s = 0;
@@ -82,7 +82,8 @@ class Model {
       for (const auto& [key, hits] : profiles_[i]) {
         SampleKey without = key;
         without.thread = "[rolled up]";
-        without.color = key.color.empty() ? "" : "[rolled up]";
+        // Which labels a sample had is gone: one with any may have had each.
+        without.color = without.size = key.color.empty() && key.size.empty() ? "" : "[rolled up]";
         without.second = (window_of(key).first + window_of(key).last + 1) / 2;
         rolled_up[without] += hits;
       }
@@ -132,6 +133,7 @@ class Model {
     return dimension == "machine"       ? key.machine
            : dimension == "app"         ? key.app
            : dimension == "label:color" ? key.color
+           : dimension == "label:size"  ? key.size
                                         : key.thread;
   }
 

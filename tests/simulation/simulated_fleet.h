@@ -28,7 +28,7 @@ enum class Fate {
   kFails,     // says so, and sends nothing
   kLoses,     // says that it is done, and sends nothing
   kVanishes,  // is not heard of for a while, from its window on
-  kCrashes,   // is started anew while it measures, and knows of nothing
+  kCrashes,   // is restarted while it measures, and knows of nothing
   kLies,      // sends profiles that say what was not drawn, and bytes that are none
   kMisdates,  // has a clock that is hours off, and does not know
   kHangs,     // is not heard of for a while, as if stopped, and then goes on where it was: with the profile

@@ -24,32 +24,13 @@
 #include "tests/places.h"
 #include "tests/profile_fixture.h"
 #include "tests/sample_profile.h"
+#include "tests/soak/random_choice.h"
 #include "tests/unit/formats/pprof_message.h"
 
 namespace plimsoll::soak {
 namespace {
 
 constexpr size_t kProfileIdBytes = 16;
-
-size_t below(Random& random, size_t end) {
-  return static_cast<size_t>(random() % end);
-}
-
-template <typename Texts>
-std::string one_of(const Texts& texts, Random& random) {
-  return std::string(*std::next(std::begin(texts), static_cast<ptrdiff_t>(below(random, std::size(texts)))));
-}
-
-std::string random_bytes(size_t size, Random& random) {
-  std::string bytes(size, '\0');
-  std::ranges::generate(bytes, [&] { return static_cast<char>(random()); });
-  return bytes;
-}
-
-// Small mostly, and now and then as large as it may be.
-size_t skewed(size_t largest, Random& random) {
-  return below(random, (largest >> below(random, 16)) + 1);
-}
 
 // A tag of a field that no version has, with a varint, an empty text or an empty group.
 std::string unknown_fields(size_t count, Random& random) {
@@ -335,8 +316,10 @@ constexpr std::array kViews{"top",
                             "values",
                             "annotate",
                             "diagnosis",
+                            "regressions",
                             "trace",
-                            "findings"};
+                            "findings",
+                            "bursts"};
 constexpr std::array kOrders{"collection/stop", "collection/resume", "collection/measure", "machines/revoke",
                              "machines/readmit"};
 constexpr std::array kParameters{"event",
@@ -401,6 +384,9 @@ constexpr std::array kParameters{"event",
                                  "period",
                                  "rate",
                                  "max_machines",
+                                 "bursts",
+                                 "bursts_for",
+                                 "bursts_events",
                                  "match",
                                  "all",
                                  "draw",
@@ -535,87 +521,6 @@ std::string hostile_statement(Random& random) {
   fuzz::OddStatements statements(random);
   const std::string statement = random() % 10 == 0 ? statements.order() : statements.question();
   return random() % 4 == 0 ? fuzz::mutated(statement, random) : statement;
-}
-
-namespace {
-
-std::string sound_request(Random& random) {
-  const HostileQuestion question = hostile_question(random);
-  const auto with = [&](std::string_view more) {
-    return fmt::format("{} {} HTTP/1.1\r\nHost: 127.0.0.1\r\n{}\r\n", question.method, question.target, more);
-  };
-  switch (random() % 10) {
-    case 0:
-      return with("Content-Type: application/json\r\nContent-Length: 2\r\n") + "{}";
-    case 1:
-      return with("Transfer-Encoding: chunked\r\n") + "5\r\nhello\r\n0\r\n\r\n";
-    case 2:
-      return with("Authorization: Bearer 0123456789abcdef\r\nOrigin: https://example.com\r\n");
-    case 3:
-      return with("Expect: 100-continue\r\nContent-Length: 5\r\n") + "hello";
-    case 4:
-      return "PUT /fleet/v1/profiles/00112233445566778899aabbccddeeff HTTP/1.1\r\nHost: a\r\nContent-Length: "
-             "8\r\n\r\nPLIMPROF";
-    case 5:
-      return "POST /fleet/v1/heartbeat HTTP/1.1\r\nHost: a\r\nContent-Type: "
-             "application/x-protobuf\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc";
-    case 6:
-      return "PUT /api/v1/binaries/app?revision=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Encoding: gzip\r\n"
-             "Content-Length: 8\r\n\r\n\177ELF1234";
-    case 7:
-      return "GET /buildid/00112233445566778899aabbccddeeff00112233/section/.text HTTP/1.1\r\nHost: "
-             "127.0.0.1\r\n"
-             "X-DEBUGINFOD-MAXSIZE: 1\r\n\r\n";
-    default:
-      return with("");
-  }
-}
-
-}  // namespace
-
-std::string hostile_request(Random& random) {
-  const std::string sound = sound_request(random);
-  switch (random() % 16) {
-    case 0:
-      return random_bytes(skewed(100'000, random), random);
-    case 1:  // a client that speaks TLS
-      return std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11) + random_bytes(500, random);
-    case 2:
-      return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + random_bytes(100, random);
-    case 3: {  // one behind the other
-      std::string many;
-      for (size_t count = skewed(500, random); count > 0; --count) {
-        many += sound_request(random);
-      }
-      return many;
-    }
-    case 4:
-      return fmt::format("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", std::string(skewed(100'000, random), 'a'));
-    case 5: {
-      std::string head = "GET /healthz HTTP/1.1\r\nHost: a\r\n";
-      for (size_t count = skewed(5000, random); count > 0; --count) {
-        head += fmt::format("X-{}: {}\r\n", count, std::string(skewed(200, random), 'v'));
-      }
-      return head + "\r\n";
-    }
-    case 6:
-      return fmt::format("PUT /fleet/v1/profiles/x HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{}",
-                         one_of(std::array{"-1", "18446744073709551615", "9223372036854775808", "67108864",
-                                           "1, 1", "0x10", "99999999999999999999999"},
-                                random),
-                         std::string(skewed(100'000, random), 'b'));
-    case 7:
-      return fmt::format(
-          "PUT /fleet/v1/profiles/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{}\r\n{}",
-          one_of(std::array{"ffffffffffffffff", "-5", "4000000", "5;x=y", "g", ""}, random),
-          std::string(skewed(100'000, random), 'b'));
-    case 8:
-      return fmt::format("{} /healthz HTTP/{}\r\nHost: a\r\n\r\n",
-                         one_of(std::array{"TRACE", "CONNECT", "OPTIONS", "DELETE", "get", "X", ""}, random),
-                         one_of(std::array{"1.1", "1.0", "0.9", "2.0", "9.9", "x"}, random));
-    default:
-      return fuzz::mutated(sound, random);
-  }
 }
 
 std::pair<std::string, std::string> hostile_elf(Random& random) {

@@ -57,7 +57,7 @@ int64_t setting(const char* name, int64_t otherwise) {
 // Draws are made every ten seconds, symbols are looked for again every second.
 std::string settings_of(const std::string& binaries) {
   return fmt::format(
-      "[symbols]\nroots = [\"{}\"]\nretry = \"1s\"\n"
+      "[symbols]\nroots = [\"{}\"]\nretry = \"1s\"\n[binaries]\nfrom_machines = true\n"
       "[draw]\ninterval = \"10s\"\npercent = 50\n"
       "[collect]\nevents = [\"cycles\"]\nwindow = \"1s\"\n",
       binaries);

@@ -4,18 +4,19 @@
 // upgrading from each format, backing up) is recorded: every write, truncation, fsync, rename, creation and removal, SQLite's included
 // (file_layer.h). From the record come the files as they are (simulated_disk.h)
 //   killed   after each operation
-//   torn     with half of each write
+//   torn     with a part of each write: a byte, a quarter, half, three quarters, all but a byte
 //   power    after each operation, without what was not synced: all of it lost; file contents lost and names kept; names lost and
 //            contents kept; and at random, each write and each folder by itself
 // and each of these is opened by itself, profiles are sent again, what is pending is built, and then every acknowledged profile is counted
-// once, a check finds no damage, and the phase, begun again, comes to its end. States that are the same are looked at once.
+// once, a check finds no damage, and the phase, begun again, comes to its end. States that are the same are looked at once. Counted are
+// distinct states of the disk, by their hash: over 5,000 of the phases that write to a store and upgrade it.
 //
 // Then runs with a disk that fails: ENOSPC, EIO and short writes at an operation, once, for a while or from then on, and a process that
 // ends in the middle of a write. The run must not crash, nor acknowledge what is not kept; where it fails once, all is done in the end; and
 // its files, opened again, are judged as above.
 //
 // PLIMSOLL_TEST_PHASE        only the phases whose name begins like this
-// PLIMSOLL_TEST_ONE_OF       one of so many states, chosen by the seed (6); 1: all, which takes minutes
+// PLIMSOLL_TEST_ONE_OF       one of so many states, chosen by the seed (10); 1: all, which takes minutes
 // PLIMSOLL_TEST_POWER_SEEDS  random states after each operation (2)
 // PLIMSOLL_TEST_LIVE_RUNS    failing runs of each phase and kind (8); 0: one for each operation
 // PLIMSOLL_TEST_FUZZ_SEED    for what is random
@@ -34,6 +35,7 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <set>
 #include <sstream>
 #include <unordered_set>
 
@@ -73,9 +75,12 @@ struct Count {
 
 struct Findings {
   std::map<std::string, Count> counts;
+  Count states;  // of the disk, each once
   std::vector<std::string> problems;
 
   void add(const Findings& other) {
+    states.points += other.states.points;
+    states.looked_at += other.states.looked_at;
     for (const auto& [kind, count] : other.counts) {
       counts[kind].points += count.points;
       counts[kind].looked_at += count.looked_at;
@@ -86,7 +91,7 @@ struct Findings {
 
 // Lines, for a pipe.
 std::string text_of(const Findings& findings) {
-  std::string text;
+  std::string text = fmt::format("states\t\t{}\t{}\n", findings.states.points, findings.states.looked_at);
   for (const auto& [kind, count] : findings.counts) {
     text += fmt::format("count\t{}\t{}\t{}\n", kind, count.points, count.looked_at);
   }
@@ -110,6 +115,8 @@ Findings findings_of(const std::string& text) {
     if (what == "count") {
       Count& count = findings.counts[kind];
       fields >> count.points >> count.looked_at;
+    } else if (what == "states") {
+      fields >> findings.states.points >> findings.states.looked_at;
     } else if (what == "problem") {
       findings.problems.push_back(kind);
     }
@@ -212,8 +219,10 @@ class Sweep {
       }
       at_ = fmt::format("operation {} ({} {})", i, name_of(operation.action),
                         operation.path.empty() ? paths[operation.handle] : operation.path);
-      if (operation.action == FileAction::kWrite && operation.bytes.size() > 1) {
-        look_at("torn", disk.torn(operation));
+      if (operation.action == FileAction::kWrite) {
+        for (const size_t bytes : cuts_of(operation.bytes.size())) {
+          look_at("torn", disk.torn(operation, bytes));
+        }
       }
       disk.apply(operation);
       if (!operation.is_point()) {
@@ -232,12 +241,31 @@ class Sweep {
   }
 
  private:
+  // Lengths of a write that was torn.
+  static std::set<size_t> cuts_of(size_t bytes) {
+    std::set<size_t> cuts;
+    for (const size_t cut : {size_t{1}, bytes / 4, bytes / 2, bytes / 4 * 3, bytes - 1}) {
+      if (cut > 0 && cut < bytes) {
+        cuts.insert(cut);
+      }
+    }
+    return cuts;
+  }
+
   void look_at(const char* kind, const FileTree& tree) {
-    const uint64_t key = hash_of(tree) ^ acknowledged_.size();
-    const uint64_t draw = (key ^ seed_) % (one_of_ * kWorkers);
+    const uint64_t state = hash_of(tree);
+    const uint64_t draw = (state ^ seed_) % (one_of_ * kWorkers);
+    if (draw % kWorkers != static_cast<uint64_t>(worker_)) {
+      return;
+    }
+    const bool is_new = states_.insert(state).second;
+    findings_.states.points += is_new ? 1 : 0;
     if (draw != static_cast<uint64_t>(worker_)) {
       return;
     }
+    findings_.states.looked_at += is_new ? 1 : 0;
+    // More may have been acknowledged since the disk was first like this.
+    const uint64_t key = state ^ acknowledged_.size();
     Count& count = findings_.counts[kind];
     ++count.points;
     if (!seen_.insert(key).second) {
@@ -256,10 +284,11 @@ class Sweep {
   const std::string folder_;
   const int worker_;
   const uint64_t seed_;
-  const uint64_t one_of_ = setting("PLIMSOLL_TEST_ONE_OF", 6);
+  const uint64_t one_of_ = setting("PLIMSOLL_TEST_ONE_OF", 10);
   const uint64_t random_states_ = setting("PLIMSOLL_TEST_POWER_SEEDS", 2);
   std::string at_;
   Profiles acknowledged_;
+  std::unordered_set<uint64_t> states_;
   std::unordered_set<uint64_t> seen_;
   Findings findings_;
 };
@@ -273,8 +302,12 @@ uint64_t report(const Scenario& scenario, const Findings& findings,
     kinds += fmt::format("; {}: {} ({})", kind, count.points, count.looked_at);
   }
   const auto elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - started);
-  std::printf("%s: %lu points in %.1f s%s\n", scenario.name().c_str(), points, elapsed.count(),
-              kinds.c_str());
+  const std::string states =
+      findings.states.points == 0
+          ? ""
+          : fmt::format(", {} of {} states of the disk", findings.states.looked_at, findings.states.points);
+  std::printf("%s: %lu points%s in %.1f s%s\n", scenario.name().c_str(), points, states.c_str(),
+              elapsed.count(), kinds.c_str());
   std::fflush(stdout);
   for (const std::string& problem : findings.problems) {
     ADD_FAILURE() << problem;
@@ -293,8 +326,17 @@ class CrashSweep : public ::testing::Test {
   TemporaryDirectory folder_;
 };
 
+// Of a store, as against those that make, mend and copy one.
+bool is_of_running(const std::string& phase) {
+  constexpr std::array kPhases{"accepting",  "building", "sealing",  "merging",
+                               "rolling up", "dropping", "upgrading"};
+  return std::ranges::any_of(kPhases, [&](const char* name) { return phase.starts_with(name); });
+}
+
 TEST_F(CrashSweep, KilledTornOrWithoutPower) {
   uint64_t points = 0;
+  Count all;
+  Count of_running;
   const auto scenarios = wanted_scenarios();
   for (const auto& scenario : scenarios) {
     const auto started = std::chrono::steady_clock::now();
@@ -310,10 +352,18 @@ TEST_F(CrashSweep, KilledTornOrWithoutPower) {
       return Sweep(*scenario, recorded, folder_ / fmt::format("worker-{}", worker), worker, seed_).run();
     });
     points += report(*scenario, findings, started);
+    Count& states = is_of_running(scenario->name()) ? of_running : all;
+    states.points += findings.states.points;
+    states.looked_at += findings.states.looked_at;
   }
-  std::printf("crash sweep: %lu points in %lu phases\n", points, scenarios.size());
+  all.points += of_running.points;
+  all.looked_at += of_running.looked_at;
+  std::printf(
+      "crash sweep: %lu points in %lu phases, %lu of %lu distinct states of the disk; of these %lu of %lu of "
+      "accepting, building, sealing, merging, rolling up, dropping and upgrading\n",
+      points, scenarios.size(), all.looked_at, all.points, of_running.looked_at, of_running.points);
   if (std::getenv("PLIMSOLL_TEST_PHASE") == nullptr) {
-    EXPECT_GE(points, 5000);
+    EXPECT_GE(of_running.points, 5000);
   }
 }
 
@@ -396,7 +446,9 @@ constexpr std::array kLiveKinds{
 };
 
 TEST_F(CrashSweep, OfADiskThatFails) {
+  const auto begun = std::chrono::steady_clock::now();
   uint64_t points = 0;
+  uint64_t all_operations = 0;
   const uint64_t runs = setting("PLIMSOLL_TEST_LIVE_RUNS", 8);
   const auto scenarios = wanted_scenarios();
   for (const auto& scenario : scenarios) {
@@ -406,6 +458,7 @@ TEST_F(CrashSweep, OfADiskThatFails) {
     std::filesystem::remove_all(folder);
     const auto operations =
         static_cast<uint64_t>(std::ranges::count_if(recorded.operations, &FileOperation::is_point));
+    all_operations += operations;
     const Findings findings = in_workers([&](int worker) {
       Findings own;
       LiveRuns live(*scenario, recorded, folder_ / fmt::format("worker-{}", worker));
@@ -430,7 +483,10 @@ TEST_F(CrashSweep, OfADiskThatFails) {
     });
     points += report(*scenario, findings, started);
   }
-  std::printf("failing disk: %lu runs of %lu phases\n", points, scenarios.size());
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun;
+  std::printf("failing disk: %lu runs in %.0f s, of %zu kinds at %s of the %lu operations of %lu phases\n",
+              points, elapsed.count(), kLiveKinds.size(), runs == 0 ? "each" : "some", all_operations,
+              scenarios.size());
 }
 
 }  // namespace

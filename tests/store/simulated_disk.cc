@@ -236,10 +236,10 @@ FileTree SimulatedDisk::now() const {
   return tree_of(folders_, {});
 }
 
-FileTree SimulatedDisk::torn(const FileOperation& write) const {
+FileTree SimulatedDisk::torn(const FileOperation& write, size_t bytes) const {
   const size_t node = handles_.at(write.handle);
-  const auto half = std::make_shared<const std::string>(write.bytes.substr(0, write.bytes.size() / 2));
-  return tree_of(folders_, {{node, changed(nodes_[node].content, {write.offset, half})}});
+  const auto part = std::make_shared<const std::string>(write.bytes.substr(0, bytes));
+  return tree_of(folders_, {{node, changed(nodes_[node].content, {write.offset, part})}});
 }
 
 FileTree SimulatedDisk::after_power_failure(Unsynced data, Unsynced names, std::mt19937_64& random) const {

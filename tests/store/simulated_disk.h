@@ -36,8 +36,8 @@ class SimulatedDisk {
   void apply(const FileOperation& operation);
 
   FileTree now() const;
-  // With half of that write, which comes next.
-  FileTree torn(const FileOperation& write) const;
+  // With the first `bytes` of that write, which comes next.
+  FileTree torn(const FileOperation& write, size_t bytes) const;
 
   enum class Unsynced : uint8_t { kLost, kKept, kRandom };
   FileTree after_power_failure(Unsynced data, Unsynced names, std::mt19937_64& random) const;

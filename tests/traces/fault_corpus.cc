@@ -131,6 +131,7 @@ Diagnosis FaultDay::diagnose_fault(const KnownFault& fault) const {
 std::vector<Diagnosis> FaultDay::diagnose_quiet_windows() const {
   constexpr size_t kMinRequests = 20;
   constexpr int64_t kFarNs = kNsPerMinute;
+  constexpr int64_t kStepNs = 20 * kNsPerSecond;
   // Some faults show up to 50 s before their published time (basic-service on 30 January from 12:15:08 on).
   constexpr int64_t kBeforeNs = 75 * kNsPerSecond;
   const Sides all = sides_of({});
@@ -152,7 +153,9 @@ std::vector<Diagnosis> FaultDay::diagnose_quiet_windows() const {
     if (end - begin >= kMinRequests) {
       diagnoses.push_back(diagnose(*requests_, sides));
     }
-    begin = end;
+    while (begin < quiet.size() && assembly_->traces[quiet[begin]].start_ns < from_ns + kStepNs) {
+      ++begin;
+    }
   }
   return diagnoses;
 }

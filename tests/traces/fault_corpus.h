@@ -42,7 +42,8 @@ class FaultDay {
   // within 5 s before and 20 s after one.
   Sides sides_of(const KnownFault& fault) const;
   Diagnosis diagnose_fault(const KnownFault& fault) const;
-  // Minutes with 20 requests and more, 75 s before any fault and a minute after it, against the rest of the reference.
+  // Minutes with 20 requests and more, 75 s before any fault and a minute after it, against the rest of the reference. One begins every 20
+  // s, so that a slow moment is in up to three of them.
   std::vector<Diagnosis> diagnose_quiet_windows() const;
   // Of a service among those found, from 1; far behind where it is not among them.
   size_t place_of(const std::string& service, const Diagnosis& diagnosis) const;

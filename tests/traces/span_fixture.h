@@ -32,6 +32,7 @@ struct PlainSpan {
   std::string version = {};
   traces::SpanStatus status = traces::SpanStatus::kUnset;
   double weight = 1;
+  std::map<std::string, std::string> attributes = {};
 
   bool operator==(const PlainSpan&) const = default;
 
@@ -39,7 +40,7 @@ struct PlainSpan {
   // Of copies the smallest stays.
   auto rank() const {
     return std::tuple(-end_ns, start_ns, service, operation, parent, machine.empty(), replica.empty(),
-                      machine, replica, version, status, weight);
+                      machine, replica, version, status, weight, attributes.empty(), attributes);
   }
 };
 
@@ -48,29 +49,40 @@ inline void PrintTo(const PlainSpan& span, std::ostream* out) {
        << (span.is_shared ? " shared" : "") << " " << static_cast<int>(span.kind) << " " << span.start_ns
        << ".." << span.end_ns << " " << span.service << " " << span.operation << " " << span.replica << "@"
        << span.machine << " " << span.version << " " << static_cast<int>(span.status) << " x" << span.weight;
+  for (const auto& [key, value] : span.attributes) {
+    *out << " " << key << "=" << value;
+  }
 }
 
 inline PlainSpan plain(const store::StoredSpan& stored) {
   const traces::NamedSpan& span = stored.span;
-  return {.trace = span.trace,
-          .id = span.id,
-          .is_shared = span.is_shared,
-          .kind = span.kind,
-          .start_ns = span.start_ns,
-          .end_ns = span.end_ns,
-          .service = std::string(span.service),
-          .operation = std::string(span.operation),
-          .parent = span.parent,
-          .replica = std::string(span.replica),
-          .machine = std::string(span.machine),
-          .version = std::string(span.version),
-          .status = span.status,
-          .weight = stored.weight};
+  PlainSpan made{.trace = span.trace,
+                 .id = span.id,
+                 .is_shared = span.is_shared,
+                 .kind = span.kind,
+                 .start_ns = span.start_ns,
+                 .end_ns = span.end_ns,
+                 .service = std::string(span.service),
+                 .operation = std::string(span.operation),
+                 .parent = span.parent,
+                 .replica = std::string(span.replica),
+                 .machine = std::string(span.machine),
+                 .version = std::string(span.version),
+                 .status = span.status,
+                 .weight = stored.weight};
+  for (const traces::Attribute& attribute : span.attributes) {
+    made.attributes.emplace(attribute.key, attribute.value);
+  }
+  return made;
 }
 
 inline traces::SpanSet span_set_of(const std::vector<PlainSpan>& spans) {
-  traces::SpanSet set;
+  traces::SpanSet set({.keeps_attributes = true});
   for (const PlainSpan& span : spans) {
+    std::vector<traces::Attribute> attributes;
+    for (const auto& [key, value] : span.attributes) {
+      attributes.push_back({key, value});
+    }
     const Status added = set.add({.trace = span.trace,
                                   .id = span.id,
                                   .parent = span.parent,
@@ -83,7 +95,8 @@ inline traces::SpanSet span_set_of(const std::vector<PlainSpan>& spans) {
                                   .version = span.version,
                                   .kind = span.kind,
                                   .status = span.status,
-                                  .is_shared = span.is_shared});
+                                  .is_shared = span.is_shared,
+                                  .attributes = attributes});
     EXPECT_TRUE(added) << added.error().text();
   }
   return set;
@@ -124,8 +137,10 @@ class SpanModel {
   std::vector<PlainSpan> all_;
 };
 
-inline std::vector<PlainSpan> answer_of(store::SpanSource& source, const store::SpanQuestion& question = {}) {
+// With attributes.
+inline std::vector<PlainSpan> answer_of(store::SpanSource& source, store::SpanQuestion question = {}) {
   std::vector<PlainSpan> spans;
+  question.with_attributes = true;
   const auto damaged = source.read(question, [&](const store::StoredSpan& span) -> Status {
     spans.push_back(plain(span));
     return {};
@@ -185,19 +200,25 @@ class RandomSpans {
 
   PlainSpan new_span() {
     const int64_t start_ns = kBeginNs + below(10) * kSecondNs + 1000 + below(400'000'000);
-    return {.trace = trace(below(10)),
-            .id = traces::mixed(++ids_),
-            .is_shared = one_in(10),
-            .kind = static_cast<traces::SpanKind>(below(6)),
-            .start_ns = start_ns,
-            .end_ns = one_in(20) ? start_ns - below(900) : start_ns + below(90'000'000),
-            .service = one_of("service", 5),
-            .operation = one_of("operation", 9),
-            .parent = one_in(3) ? 0 : traces::mixed(1 + below(ids_ + 3)),
-            .replica = one_of("replica", 4),
-            .machine = one_of("machine", 4),
-            .version = one_of("v", 3),
-            .status = static_cast<traces::SpanStatus>(below(3))};
+    PlainSpan made{.trace = trace(below(10)),
+                   .id = traces::mixed(++ids_),
+                   .is_shared = one_in(10),
+                   .kind = static_cast<traces::SpanKind>(below(6)),
+                   .start_ns = start_ns,
+                   .end_ns = one_in(20) ? start_ns - below(900) : start_ns + below(90'000'000),
+                   .service = one_of("service", 5),
+                   .operation = one_of("operation", 9),
+                   .parent = one_in(3) ? 0 : traces::mixed(1 + below(ids_ + 3)),
+                   .replica = one_of("replica", 4),
+                   .machine = one_of("machine", 4),
+                   .version = one_of("v", 3),
+                   .status = static_cast<traces::SpanStatus>(below(3))};
+    for (const char* const key : {"host.type", "http.route", "tenant"}) {
+      if (one_in(2)) {
+        made.attributes[key] = "value" + std::to_string(below(4));
+      }
+    }
+    return made;
   }
 
   // The same, or with other content.
@@ -207,6 +228,15 @@ class RandomSpans {
       copy.end_ns += below(3);
       copy.machine = one_of("machine", 3);
       copy.status = static_cast<traces::SpanStatus>(below(3));
+      if (one_in(2)) {
+        copy.attributes.clear();
+      }
+    }
+    // Also where all else is the same, and each by itself: keys of a block have numbers in the order in which they came.
+    for (const char* const key : {"host.type", "tenant"}) {
+      if (one_in(3)) {
+        copy.attributes[key] = "value" + std::to_string(below(4));
+      }
     }
     return copy;
   }

@@ -1,14 +1,12 @@
 // Everything at once that has made profilers hang: processes that fork, libraries that come and go, signals, exceptions, threads
-// that live for a moment, contended locks and allocations, while all profiles are fetched.
+// that live for a moment, a hundred at once, contended locks and allocations, while all profiles are fetched.
 //
-// appprof_torture SECONDS SOCKET LIBRARY...: exits with 0 after the time, and prints what was done. Built twice: linked with
-// libplimsoll_appprof, and without, for LD_PRELOAD.
+// appprof_torture SECONDS SOCKET LIBRARY...: exits with 0 after the time, and prints what was done. Where a busy machine has not started a
+// thousand threads by then, it goes on until it has. Built twice: linked with libplimsoll_appprof, and without, for LD_PRELOAD.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,20 +16,30 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "tests/fetch_unix.h"
+#include "tests/meeting.h"
 
 #ifdef APPPROF_LINKED
 #include "appprof/appprof.h"
 #endif
 
 namespace {
+
+using plimsoll::testing::fetch_unix;
+using plimsoll::testing::Meeting;
+using plimsoll::testing::status_of;
+
+constexpr int kThreadsAtOnce = 100;
+constexpr long kThreadsWanted = 1000;
 
 std::atomic<bool> g_is_over{false};
 std::mutex g_mutex;
@@ -114,42 +122,34 @@ void throw_once() {
   }
 }
 
+// None of them goes on before all are there.
 void start_threads() {
+  Meeting meeting(kThreadsAtOnce);
   std::vector<std::thread> threads;
-  for (int i = 0; i < 10; ++i) {
-    threads.emplace_back(lock_and_unlock);
+  for (int i = 0; i < kThreadsAtOnce; ++i) {
+    threads.emplace_back([&meeting] {
+      ++g_counts[kThreads].times;
+      meeting.come_and_wait();
+      lock_and_unlock();
+    });
   }
   for (std::thread& thread : threads) {
     thread.join();
   }
 }
 
-// 0 where nothing answered.
-int fetch(const std::string& socket_path, const std::string& target) {
-  sockaddr_un where{};
-  where.sun_family = AF_UNIX;
-  std::strncpy(where.sun_path, socket_path.c_str(), sizeof(where.sun_path) - 1);
-  const int connection = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  std::string answer;
-  if (::connect(connection, reinterpret_cast<const sockaddr*>(&where), sizeof(where)) == 0) {
-    const std::string request = "GET " + target + " HTTP/1.1\r\nHost: here\r\n\r\n";
-    ::send(connection, request.data(), request.size(), MSG_NOSIGNAL);
-    std::array<char, 4096> part{};
-    for (ssize_t size = 1; size != 0 && (size > 0 || errno == EINTR);) {
-      size = ::recv(connection, part.data(), part.size(), 0);
-      answer.append(part.data(), size > 0 ? static_cast<size_t>(size) : 0);
-    }
-  }
-  ::close(connection);
-  return answer.size() > 12 ? std::atoi(answer.c_str() + 9) : 0;
-}
-
-std::thread repeat(int count, const std::function<void()>& once) {
-  return std::thread([count, once] {
+std::thread repeat(std::function<void()> once) {
+  return std::thread([once = std::move(once)] {
     while (!g_is_over) {
       once();
-      ++g_counts[static_cast<size_t>(count)].times;
     }
+  });
+}
+
+std::thread repeat_and_count(size_t count, const std::function<void()>& once) {
+  return repeat([count, once] {
+    once();
+    ++g_counts[count].times;
   });
 }
 
@@ -181,12 +181,12 @@ int main(int argc, char** argv) {
   const std::vector<std::string> libraries(argv + 3, argv + argc);
   std::atomic<int> refused{0};
   std::vector<std::thread> threads;
-  threads.push_back(repeat(kForks, fork_once));
-  threads.push_back(repeat(kLibraries, [&] { load_once(libraries); }));
-  threads.push_back(repeat(kExceptions, throw_once));
-  threads.push_back(repeat(kThreads, start_threads));
-  threads.push_back(repeat(kLocks, lock_and_unlock));
-  threads.push_back(repeat(kLocks, lock_and_unlock));
+  threads.push_back(repeat_and_count(kForks, fork_once));
+  threads.push_back(repeat_and_count(kLibraries, [&] { load_once(libraries); }));
+  threads.push_back(repeat_and_count(kExceptions, throw_once));
+  threads.push_back(repeat(start_threads));
+  threads.push_back(repeat_and_count(kLocks, lock_and_unlock));
+  threads.push_back(repeat_and_count(kLocks, lock_and_unlock));
   const std::array<const char*, 11> targets{"/debug/pprof/heap",
                                             "/debug/pprof/allocs",
                                             "/debug/pprof/growth",
@@ -199,15 +199,15 @@ int main(int argc, char** argv) {
                                             "/debug/pprof/profile?seconds=1",
                                             "/debug/pprof/threads?debug=1"};
   size_t next = 0;
-  threads.push_back(repeat(kFetches, [&] {
-    const int status = fetch(socket_path, targets[next++ % targets.size()]);
+  threads.push_back(repeat_and_count(kFetches, [&] {
+    const int status = status_of(fetch_unix(socket_path, targets[next++ % targets.size()]));
     if (status != 200) {
       std::fprintf(stderr, "%s: status %d\n", targets[(next - 1) % targets.size()], status);
       ++refused;
     }
   }));
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(argv[1]));
-  while (std::chrono::steady_clock::now() < until) {
+  while (std::chrono::steady_clock::now() < until || g_counts[kThreads].times < kThreadsWanted) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   g_is_over = true;

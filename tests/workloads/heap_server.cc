@@ -5,7 +5,7 @@
 //   /truth             "lock_wait_ns N contentions N", as measured
 //   /contend           waits a few times more
 //
-// heap_server: prints "port N" on standard error, serves until it is killed.
+// heap_server [any]: prints "port N" on standard error, serves until it is killed; on loopback, or on any address.
 #include <arpa/inet.h>
 #include <execinfo.h>
 #include <gperftools/malloc_extension.h>
@@ -181,12 +181,12 @@ void serve(int client) {
   ::close(client);
 }
 
-// A listening socket on 127.0.0.1, whose port it prints.
-int listen_on_loopback() {
+// A listening socket on that address, whose port it prints.
+int listen_on(in_addr_t host) {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = htonl(host);
   socklen_t length = sizeof address;
   if (::bind(listener, reinterpret_cast<sockaddr*>(&address), length) != 0 || ::listen(listener, 8) != 0 ||
       ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
@@ -206,14 +206,15 @@ void pass_what_is_not_sampled() {
   allocate(blocks, size_t{17} << 20, size_t{64} << 10);
 }
 
-int main() {
+int main(int argc, char** argv) {
+  const bool is_any = argc > 1 && std::strcmp(argv[1], "any") == 0;
   pass_what_is_not_sampled();
   Blocks large;
   Blocks small;
   allocate_large_blocks(large);
   allocate_small_blocks(small);
   contend();
-  const int listener = listen_on_loopback();
+  const int listener = listen_on(is_any ? INADDR_ANY : INADDR_LOOPBACK);
   while (listener >= 0) {
     const int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (client >= 0) {

@@ -2,31 +2,28 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <initializer_list>
+#include <string>
 #include <thread>
+#include <utility>
 
-#include "appprof/announcement.h"
 #include "appprof/appprof.h"
 #include "appprof/endpoints.h"
-#include "appprof/mappings.h"
+#include "tests/fetch_unix.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/appprof/announced.h"
 
 namespace plimsoll::appprof {
 namespace {
 
 using ::testing::HasSubstr;
 using testing::TemporaryDirectory;
-
-nlohmann::json announced(const std::string& folder, pid_t pid) {
-  return nlohmann::json::parse(read_file(announcement_path(folder, pid, own_start_ticks()).c_str()), nullptr,
-                               false);
-}
 
 TEST(AppprofStart, BeyondLoopbackATokenIsRequired) {
   EXPECT_THAT(start({.listen = "0.0.0.0:0"}).error, HasSubstr("beyond loopback a token is required"));
@@ -70,31 +67,6 @@ TEST(AppprofStart, AStopBesideLooksAtTheAddressStops) {
   EXPECT_EQ(address(), "");
 }
 
-TEST(AppprofFork, AChildForkedWhileItStartsAndStopsServesNothing) {
-  ASSERT_TRUE(start({.listen = "127.0.0.1:0"}));  // the handlers of forks are there
-  stop();
-  std::atomic<bool> is_over{false};
-  std::thread changing([&] {
-    while (!is_over.load()) {
-      start({.listen = "127.0.0.1:0"});
-      stop();
-    }
-  });
-  int served = 0;
-  for (int i = 0; i < 50; ++i) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::_exit(address().empty() ? 3 : 4);
-    }
-    int status = -1;
-    ::waitpid(child, &status, 0);
-    served += WEXITSTATUS(status) == 3 ? 0 : 1;
-  }
-  is_over = true;
-  changing.join();
-  EXPECT_EQ(served, 0);
-}
-
 TEST(AppprofStart, TheAnnouncementHasWhatADaemonNeeds) {
   const TemporaryDirectory folder;
   const Started started =
@@ -132,45 +104,31 @@ TEST(AppprofStart, ASocketIsTheOwnersAndIsRemoved) {
   EXPECT_NE(::stat((folder / "s").c_str(), &status), 0);
 }
 
-// Exit status of a forked child.
-template <typename Run>
-int in_child(const Run& run) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::_exit(run());
+TEST(AppprofStart, ASocketMayBeOfAGroup) {
+  const TemporaryDirectory folder;
+  const Started started = start({.listen = "unix:" + folder / "s", .socket_mode = 0660});
+  ASSERT_TRUE(started) << started.error;
+  struct stat status{};
+  ASSERT_EQ(::stat((folder / "s").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0660);
+  stop();
+  for (const uint32_t mode : {01777U, UINT32_MAX}) {
+    EXPECT_THAT(start({.listen = "unix:" + folder / "s", .socket_mode = mode}).error,
+                HasSubstr("the mode of the socket must be permissions"));
   }
-  int status = -1;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000;
 }
 
-TEST(AppprofFork, AChildServesNothingAndLeavesTheParentsFile) {
-  const TemporaryDirectory folder;
-  ASSERT_TRUE(start({.announce_dir = folder.path()}));
-  EXPECT_EQ(in_child([] { return address().empty() ? 3 : 4; }), 3);
-  EXPECT_EQ(in_child([] {
-              const bool is_up = static_cast<bool>(start({.listen = "127.0.0.1:0"}));
-              stop();
-              return is_up ? 3 : 4;
-            }),
-            3)
-      << "it may start for itself";
-  EXPECT_EQ(announced(folder.path(), ::getpid())["address"], address());
-  stop();
-}
-
-TEST(AppprofFork, AChildAnnouncesItselfWhereAsked) {
-  const TemporaryDirectory folder;
-  ASSERT_TRUE(start({.announce_dir = folder.path(), .serve_children = true}));
-  const std::string parents = address();
-  EXPECT_EQ(in_child([&] {
-              const auto json = announced(folder.path(), ::getpid());
-              const bool is_own = json.is_object() && json["address"] == address() && address() != parents;
-              stop();
-              return is_own ? 3 : 4;
-            }),
-            3);
-  stop();
+TEST(AppprofEnvironment, TheModeOfTheSocketIsOctal) {
+  ASSERT_EQ(::setenv("PLIMSOLL_APPPROF_LISTEN", "unix:/run/x", 1), 0);
+  for (const auto& [text, mode] : std::initializer_list<std::pair<const char*, uint32_t>>{
+           {"0660", 0660}, {"666", 0666}, {"", 0600}, {"rw", UINT32_MAX}, {"0690", UINT32_MAX}}) {
+    ASSERT_EQ(::setenv("PLIMSOLL_APPPROF_SOCKET_MODE", text, 1), 0);
+    AgentSettings settings;
+    EXPECT_TRUE(settings_of_environment(settings));
+    EXPECT_EQ(settings.socket_mode, mode) << text;
+  }
+  ::unsetenv("PLIMSOLL_APPPROF_SOCKET_MODE");
+  ::unsetenv("PLIMSOLL_APPPROF_LISTEN");
 }
 
 TEST(AppprofRateLimit, SoManyAMinute) {
@@ -183,6 +141,26 @@ TEST(AppprofRateLimit, SoManyAMinute) {
   EXPECT_FALSE(limit.take(900'000'000));
   EXPECT_TRUE(limit.take(1'100'000'000));
   EXPECT_FALSE(limit.take(1'200'000'000));
+}
+
+// The limit permits one more in ten seconds: of a hundred requests in a row some are refused.
+TEST(AppprofStart, RequestsOverTheRateLimitAreRefused) {
+  const TemporaryDirectory folder;
+  const std::string socket = folder / "s";
+  const Started started = start({.listen = "unix:" + socket, .max_requests_per_minute = 6});
+  ASSERT_TRUE(started) << started.error;
+  const auto fetch = [&socket](const char* target) { return testing::fetch_unix(socket, target); };
+  int answered = 0;
+  std::string refused;
+  for (int i = 0; i < 100 && refused.empty(); ++i) {
+    const std::string answer = fetch("/debug/pprof/threads?debug=1");
+    answered += testing::status_of(answer) == 200 ? 1 : 0;
+    refused = testing::status_of(answer) == 429 ? answer : std::string();
+  }
+  EXPECT_GE(answered, 4) << "half a minute's requests at once";
+  EXPECT_THAT(refused, HasSubstr("more than 6 requests a minute"));
+  EXPECT_EQ(testing::status_of(fetch("/debug/pprof/cmdline")), 200) << "what is no profile does not count";
+  stop();
 }
 
 TEST(AppprofEnvironment, LabelsAreReadAndNonsenseIsLeftOut) {

@@ -81,6 +81,49 @@ TEST(HodgesLehmannInterval, OfTooFewIsUnbounded) {
   EXPECT_TRUE(std::isinf(interval.low) && std::isinf(interval.high));
 }
 
+// By hand: means 3 and 2, t 12.7062 with one degree of freedom; a = 4 - t^2 / 10,000, b = 6, c = 9 - t^2 / 2,500.
+TEST(RatioInterval, IsThatOfFieller) {
+  const Interval interval = ratio_interval(std::vector<double>{2.98, 3.02}, std::vector<double>{1.99, 2.01});
+  EXPECT_DOUBLE_EQ(interval.center, 1.5);
+  const double square = 12.706205 * 12.706205;
+  const double a = 4 - square * 1e-4;
+  const double b = 6 - square * 2e-4;
+  const double c = 9 - square * 4e-4;
+  EXPECT_NEAR(interval.low, (b - std::sqrt(b * b - a * c)) / a, 1e-6);
+  EXPECT_NEAR(interval.high, (b + std::sqrt(b * b - a * c)) / a, 1e-6);
+  EXPECT_LT(interval.low, 1.5);
+  EXPECT_GT(interval.high, 1.5);
+}
+
+// Both values of a pair grow and shrink with what else the machine does; the interval holds the ratio all the same.
+TEST(RatioInterval, HoldsTheTruthAsOftenAsItSays) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> noise;
+  int held = 0;
+  constexpr int kTrials = 2000;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<double> x;
+    std::vector<double> y;
+    for (int round = 0; round < 8; ++round) {
+      const double common = noise(random);
+      x.push_back(8 + common + noise(random));
+      y.push_back(10 + common + 2 * noise(random));
+    }
+    const Interval interval = ratio_interval(x, y);
+    held += interval.low <= 0.8 && 0.8 <= interval.high ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(held) / kTrials, 0.95, 0.015);  // three standard errors
+}
+
+TEST(RatioInterval, IsUnboundedWhereTheDivisorMayBeZero) {
+  for (const std::vector<double>& divisors :
+       {std::vector<double>{-1, 1, 2}, std::vector<double>{1}, std::vector<double>{-1, 1}}) {
+    const Interval interval = ratio_interval(std::vector<double>{5, 5, 5}, divisors);
+    EXPECT_TRUE(std::isinf(interval.low) && std::isinf(interval.high));
+  }
+  EXPECT_EQ(ratio_interval(std::vector<double>{5, 5}, std::vector<double>{-3, -3}).center, 0);
+}
+
 TEST(Line, RunsThroughBothPoints) {
   const Line line = line_through({10, 25}, {60, 125});
   EXPECT_DOUBLE_EQ(line.slope, 2);
@@ -129,6 +172,17 @@ TEST(Measurement, MeetsItsGoalOnlyWithTheRatioToo) {
   EXPECT_EQ(time.is_met(), true);
   time.goal = 1.9;
   EXPECT_EQ(time.is_met(), false);
+}
+
+TEST(Report, CountsWhatIsSkipped) {
+  std::ostringstream json;
+  Report report(json, true);
+  EXPECT_EQ(report.skipped(), 0);
+  report.skip("bolt", "llvm-bolt-19 is missing");
+  EXPECT_EQ(report.skipped(), 1);
+  EXPECT_EQ(json.str(), "{\"name\":\"bolt\",\"skipped\":\"llvm-bolt-19 is missing\"}\n");
+  EXPECT_EQ(skipped_table_row("bolt", "llvm-bolt-19 is missing"),
+            "| `bolt` | skipped |  |  |  |  |  |  | llvm-bolt-19 is missing |\n");
 }
 
 TEST(Report, WritesAJsonLineForEachMeasurement) {

@@ -440,6 +440,40 @@ TYPED_TEST(ProgramConfig, GivesAValueOrAnErrorForAnyDamage) {
   EXPECT_LT(errors, 2000);
 }
 
+TEST_F(Config, RefusesKeysOfAttributesThatNoSpanCanHave) {
+  const auto loaded = [this](const std::string& key) {
+    return load_server_config(file("[traces]\nattributes = [\"host.type\", \"" + key + "\"]\n"));
+  };
+  EXPECT_TRUE(loaded(std::string(256, 'a')));
+  EXPECT_TRUE(loaded("größe"));
+  for (const auto& [key, why] :
+       {std::pair(std::string(), "an attribute has an empty key"),
+        {std::string(257, 'a'), "the key of an attribute has 257 bytes, where at most 256 are kept"},
+        {"a\\u0007b", "the key of an attribute is not printable: a?b"}}) {
+    const auto refused = loaded(key);
+    ASSERT_FALSE(refused) << key;
+    EXPECT_EQ(refused.error().message, why);
+    EXPECT_EQ(refused.error().field, "traces.attributes");
+  }
+  EXPECT_TRUE(load_server_config(file("[traces]\nattributes = []\n")));
+}
+
+TEST_F(Config, HowMuchOfABinaryIsSentIsOneOfThreeChoices) {
+  EXPECT_EQ(load_server_config(file(""))->binaries_content, "debug");
+  EXPECT_EQ(load_daemon_config(file(""))->binaries_content, "debug");
+  for (const std::string content : {"symbols", "debug", "code"}) {
+    const std::string text = "[binaries]\ncontent = \"" + content + "\"\n";
+    EXPECT_TRUE(load_server_config(file(text))) << content;
+    EXPECT_TRUE(load_daemon_config(file(text))) << content;
+  }
+  const auto server = load_server_config(file("[binaries]\ncontent = \"all\"\n"));
+  ASSERT_FALSE(server);
+  EXPECT_EQ(server.error().field, "binaries.content");
+  const auto daemon = load_daemon_config(file("[binaries]\ncontent = \"\"\n"));
+  ASSERT_FALSE(daemon);
+  EXPECT_EQ(daemon.error().field, "binaries.content");
+}
+
 TEST_F(Config, LoadsBothPrograms) {
   const auto server = load_server_config(file("[collect]\nrate_hz = 199\n[fleet]\nheartbeat = \"1s\"\n"));
   ASSERT_TRUE(server.has_value()) << server.error().text();
@@ -476,6 +510,13 @@ TEST_F(Config, LoadsBothPrograms) {
   EXPECT_EQ(counting->count.events, std::vector<std::string>{"task-clock"});
   EXPECT_EQ(counting->count.max_fds, 64);
   EXPECT_FALSE(load_daemon_config(file("[count]\nmax_fds = 0\n")).has_value());
+  const auto listening =
+      load_daemon_config(file("[[scrape.listening]]\nprogram = 'search'\nports = '6060'\n"));
+  ASSERT_TRUE(listening.has_value()) << listening.error().text();
+  EXPECT_EQ(listening->scrape_listening.at(0).paths, std::vector<std::string>{"/debug/pprof/heap"});
+  const auto any_port = load_daemon_config(file("[[scrape.listening]]\nprogram = 'search'\n"));
+  ASSERT_FALSE(any_port.has_value());
+  EXPECT_EQ(any_port.error().field, "scrape.listening");
   const auto ruled = load_daemon_config(
       file("[identity]\nenvironment = [\"JOB\"]\n"
            "[[identity.rules]]\ncgroup = '^/x/(.+)'\nenvironment = 'JOB=(.+)'\njob = '$2'\n"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "config/daemon_config.h"
+#include "config/listening_rule.h"
 
 namespace plimsoll::config {
 namespace {
@@ -35,6 +36,32 @@ TEST(ScrapeEndpoint, NamesThatOnlyLookLikeLoopbackAreElsewhere) {
   }
 }
 
+TEST(ScrapeEndpoint, MayBeAUnixSocket) {
+  const auto endpoint = parse_scrape_endpoint("unix:/run/job.sock:/debug/pprof/heap?gc=1");
+  ASSERT_TRUE(endpoint) << endpoint.error().text();
+  EXPECT_EQ(endpoint->socket_path, "/run/job.sock");
+  EXPECT_EQ(endpoint->path, "/debug/pprof/heap?gc=1");
+  EXPECT_EQ(endpoint->base_url, "unix:/run/job.sock:");
+  EXPECT_EQ(endpoint->name(), "unix:/run/job.sock:/debug/pprof/heap?gc=1");
+  EXPECT_EQ(endpoint->program(), "unix:/run/job.sock");
+  EXPECT_EQ(endpoint->host, "");
+  EXPECT_TRUE(endpoint->is_loopback);
+  EXPECT_EQ(kind_of_endpoint(*endpoint), "heap");
+  for (const char* whole : {"unix:/run/job.sock", "unix:/run/job.sock:", "unix:/run/job.sock:/"}) {
+    const auto without_path = parse_scrape_endpoint(whole);
+    ASSERT_TRUE(without_path) << whole;
+    EXPECT_EQ(without_path->socket_path, "/run/job.sock") << whole;
+    EXPECT_EQ(without_path->base_url, "unix:/run/job.sock:") << whole;
+    EXPECT_EQ(without_path->path, "/") << whole;
+  }
+  EXPECT_TRUE(parse_scrape_endpoint("unix:/" + std::string(106, 'x')));
+  for (const std::string& url :
+       {std::string("unix:"), std::string("unix:/"), std::string("unix::/x"), std::string("unix:run/x"),
+        "unix:/" + std::string(107, 'x'), std::string("unix:/run/a b:/x")}) {
+    EXPECT_FALSE(parse_scrape_endpoint(url)) << url;
+  }
+}
+
 TEST(ScrapeEndpoint, AnythingElseIsRefused) {
   for (const char* url : {"", "http://", "127.0.0.1:80/x", "https://127.0.0.1/x", "file:///etc/passwd",
                           "http:///x", "http://127.0.0.1:/x", "http://127.0.0.1:0/",
@@ -61,6 +88,25 @@ TEST(ScrapeConfiguration, OnlyLoopbackIsScrapedUnlessPermitted) {
   EXPECT_EQ(configured("nonsense").error().code, ErrorCode::kInvalid);
 }
 
+TEST(ListeningRule, NamesAProgramOrJobItsPortsAndPaths) {
+  EXPECT_TRUE(check({.program = "search", .ports = "6060"}));
+  EXPECT_TRUE(check({.job = "search", .ports = "8000-8000", .paths = {"/pprof/heap", "/pprof/contention"}}));
+  EXPECT_TRUE(check({.program = "search", .sockets = "/run/search/*.sock"}));
+  EXPECT_TRUE(check({.program = "search", .ports = "6060", .sockets = "/run/search/*.sock"}));
+  EXPECT_FALSE(check({.program = "search", .sockets = "search.sock"})) << "no absolute path";
+  EXPECT_FALSE(check({.program = "search", .ports = "x", .sockets = "/run/x"}));
+  EXPECT_FALSE(check({.ports = "6060"})) << "any process";
+  for (const char* ports : {"", "0", "-", "1-", "-1", "9-8", "1-65536", "1-2-3", " 1", "x"}) {
+    EXPECT_FALSE(check({.program = "search", .ports = ports})) << ports;
+  }
+  for (const char* path : {"", "heap", "0/heap", "/a b"}) {
+    EXPECT_FALSE(check({.program = "search", .ports = "1", .paths = {path}})) << path;
+  }
+  const auto twice = check({.program = "search", .ports = "1", .paths = {"/heap", "/allocs"}});
+  ASSERT_FALSE(twice);
+  EXPECT_THAT(twice.error().message, ::testing::HasSubstr("would count twice"));
+}
+
 TEST(ScrapeConfiguration, EndpointsThatWouldCountTwiceAreRefused) {
   const std::string go = "http://127.0.0.1:6060/debug/pprof/";
   for (const auto& [first, second] :
@@ -80,6 +126,8 @@ TEST(ScrapeConfiguration, EndpointsThatWouldCountTwiceAreRefused) {
     EXPECT_THAT(refused.error().message, ::testing::HasSubstr("would count twice"));
   }
   EXPECT_FALSE(configured("http://localhost/heap,http://127.0.0.1:80/heap")) << "the port of http";
+  EXPECT_FALSE(configured("unix:/run/x:/heap,unix:/run/x:/allocs")) << "one Unix socket";
+  EXPECT_TRUE(configured("unix:/run/x:/heap,unix:/run/y:/heap")) << "two Unix sockets";
   EXPECT_TRUE(configured(go + "heap,http://127.0.0.2:6060/debug/pprof/heap")) << "may be another program";
   EXPECT_TRUE(configured(go + "heap,http://127.0.0.1:6061/debug/pprof/allocs")) << "another program";
   EXPECT_TRUE(configured(go + "x," + go + "y")) << "of which nobody knows what they tell";

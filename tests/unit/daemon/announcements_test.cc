@@ -38,7 +38,13 @@ TEST(Announcement, SaysWhoServesWhatWhere) {
   EXPECT_FALSE(process->requires_token);
 }
 
-TEST(Announcement, OfAnotherFormOrBeyondLoopbackIsRefused) {
+TEST(Announcement, MayBeOfAUnixSocket) {
+  const auto process = parse_announcement(announcement(40, 250, "unix:/run/job.sock"));
+  ASSERT_TRUE(process) << process.error().text();
+  EXPECT_EQ(process->base_url, "unix:/run/job.sock:");
+}
+
+TEST(Announcement, OfAnotherFormOrOfANameIsRefused) {
   for (const char* text :
        {"", "[]", "{}", "{\"format\": 2}", "{\"format\": 1}",
         "{\"format\": 1, \"pid\": -1, \"start_ticks\": 1}",
@@ -48,8 +54,8 @@ TEST(Announcement, OfAnotherFormOrBeyondLoopbackIsRefused) {
     EXPECT_FALSE(parse_announcement(text)) << text;
   }
   for (const char* address :
-       {"http://192.0.2.1:80", "http://localhost:80", "http://127.0.0.1:80/path", "http://user@127.0.0.1:80",
-        "unix:/run/x", "https://127.0.0.1:80", "file:///etc/passwd"}) {
+       {"http://db.example:80", "http://localhost:80", "http://127.0.0.1:80/path", "http://user@127.0.0.1:80",
+        "unix:run/x", "unix:/run/x:/path", "unix:/run/x:", "https://127.0.0.1:80", "file:///etc/passwd"}) {
     EXPECT_FALSE(parse_announcement(announcement(40, 250, address))) << address;
   }
 }
@@ -127,6 +133,54 @@ TEST_F(AnnouncementFolder, AnotherProcessesPortIsNotAsked) {
   write("50.json", announcement(50, 250, "http://127.0.0.1:8080"));
   EXPECT_THAT(read().processes, IsEmpty());
   EXPECT_THAT(read().problems, ElementsAre(HasSubstr("process 50 does not listen")));
+}
+
+TEST_F(AnnouncementFolder, AProcessInAContainerSaysItsNumberThere) {
+  proc_.file("40/status", fmt::format("Name:\tx\nUid:\t77\t{}\t77\t77\nNSpid:\t40\t7\n", ::geteuid()));
+  write("7-250.json", announcement(7, 250, "http://127.0.0.1:8080"));
+  const Announcements found = read();
+  ASSERT_EQ(found.processes.size(), 1);
+  EXPECT_EQ(found.processes[0].pid, 40);
+  EXPECT_THAT(found.problems, IsEmpty());
+  write("7-250.json", announcement(7, 249, "http://127.0.0.1:8080"));
+  EXPECT_THAT(read().processes, IsEmpty()) << "an earlier one";
+  EXPECT_THAT(read().problems, IsEmpty());
+}
+
+TEST_F(AnnouncementFolder, OfTwoContainersItIsTheOneThatListens) {
+  for (const uint32_t pid : {30U, 40U}) {
+    add_process(pid, ::geteuid());
+    proc_.file(fmt::format("{}/status", pid),
+               fmt::format("Name:\tx\nUid:\t77\t{}\t77\t77\nNSpid:\t{}\t7\n", ::geteuid(), pid));
+  }
+  write("7-250.json", announcement(7, 250, "http://127.0.0.1:8080"));
+  const Announcements found = read();
+  ASSERT_EQ(found.processes.size(), 1);
+  EXPECT_EQ(found.processes[0].pid, 40);
+}
+
+TEST_F(AnnouncementFolder, AnAddressMustBeTheProcessesOwn) {
+  proc_.file("net/tcp", "0: 00000000:1F90 x 0A a b c d e 1001\n");
+  proc_.file("net/fib_trie", "|-- 10.0.0.5\n/32 host LOCAL\n");
+  write("40.json", announcement(40, 250, "http://10.0.0.5:8080"));
+  EXPECT_EQ(read().processes.size(), 1);
+  write("40.json", announcement(40, 250, "http://169.254.169.254:8080"));
+  EXPECT_THAT(read().processes, IsEmpty());
+  EXPECT_THAT(read().problems, ElementsAre(HasSubstr("169.254.169.254 is no address of process 40's")));
+}
+
+TEST_F(AnnouncementFolder, AUnixSocketIsThatOfAProcessThatHoldsIt) {
+  proc_.file("net/unix",
+             "0: 2 0 00010000 0001 01 1001 /run/job.sock\n0: 2 0 00010000 0001 01 1002 /run/other\n");
+  write("40.json", announcement(40, 250, "unix:/run/job.sock"));
+  const Announcements found = read();
+  ASSERT_EQ(found.processes.size(), 1);
+  EXPECT_EQ(found.processes[0].base_url, "unix:/run/job.sock:");
+  EXPECT_THAT(found.problems, IsEmpty());
+  write("40.json", announcement(40, 250, "unix:/run/other"));
+  EXPECT_THAT(read().processes, IsEmpty());
+  EXPECT_THAT(read().problems,
+              ElementsAre(HasSubstr("process 40 does not listen on the Unix socket /run/other")));
 }
 
 TEST_F(AnnouncementFolder, FilesOfOthersLinksAndLargeOnesAreRefused) {

@@ -58,6 +58,19 @@ TEST(AssignmentQueue, WaitsForTheTimeOfAnAssignmentAndALittleLess) {
   EXPECT_EQ(reports(queue), "a WAITING");
 }
 
+TEST(AssignmentQueue, KnowsWhatIsStillToBeRun) {
+  AssignmentQueue queue;
+  queue.replace({timed("a", 100), timed("b", 300)});
+  EXPECT_TRUE(queue.is_open("a"));
+  EXPECT_FALSE(queue.is_open("c"));
+  queue.set_state("a", wire::RUNNING);
+  EXPECT_TRUE(queue.is_open("a"));
+  queue.set_state("a", wire::DONE);
+  EXPECT_FALSE(queue.is_open("a"));
+  EXPECT_EQ(next(queue, 400), "nothing");
+  EXPECT_FALSE(queue.is_open("b")) << "its time is over";
+}
+
 TEST(AssignmentQueue, WhatWasMissedHasFailed) {
   AssignmentQueue queue;
   queue.replace({timed("a", 100)});

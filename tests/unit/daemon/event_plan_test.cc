@@ -255,6 +255,73 @@ TEST(EventPlan, SaysWhichEventsCannotBeHadAndGoesOnWithTheOthers) {
   EXPECT_FALSE(plan_events(assignment_of({"bus-cycles"}), {}, events).has_value()) << "none is left";
 }
 
+TEST(EventPlan, TakesTimeOffTheCpuWithTheStacksOfSwitches) {
+  const FakeMachine machine = testing::amd_zen3();
+  FakeEvents events(machine);
+  events.rate = 5000;
+  const auto plan = plan_events(assignment_of({"off-cpu-ns", "cpu-clock"}), {}, events);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_THAT(plan->waits, ElementsAre("off-cpu-ns"));
+  EXPECT_EQ(plan->switches_per_second, 5000);
+  ASSERT_THAT(names_of(*plan), ElementsAre("cpu-clock", "context-switches", "cpu-migrations"));
+  const PlannedEvent& switches = plan->events[1];
+  EXPECT_EQ(switches.sampled.stack_share, 1);
+  EXPECT_EQ(switches.sampled.mean_period, 50) << "100 stacks a second";
+  EXPECT_EQ(switches.min_period, 10) << "should threads switch more often within a window";
+  EXPECT_EQ(switches.sampled.set, perf::kEverySet);
+}
+
+TEST(EventPlan, TakesTheStacksOfSwitchesAsTheyAreAskedFor) {
+  const FakeMachine machine = testing::amd_zen3();
+  wire::Assignment assignment = assignment_of({"off-cpu-ns", "context-switches"});
+  assignment.mutable_events(1)->set_period(1);
+  const auto plan = plan_events(assignment, {}, FakeEvents(machine));
+  ASSERT_THAT(names_of(*plan), ElementsAre("context-switches", "cpu-migrations"));
+  EXPECT_EQ(plan->events[0].sampled.mean_period, 1);
+}
+
+TEST(EventPlan, TakesLatencyFromTheCpuClock) {
+  const FakeMachine machine = testing::amd_zen3();
+  const auto plan = plan_events(assignment_of({"cpu-latency-ns"}), {}, FakeEvents(machine));
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_THAT(plan->waits, ElementsAre("cpu-latency-ns"));
+  EXPECT_THAT(names_of(*plan), ElementsAre("cpu-clock", "context-switches", "cpu-migrations"));
+  const auto with_clock =
+      plan_events(assignment_of({"cpu-latency-ns", "cpu-clock"}), {}, FakeEvents(machine));
+  EXPECT_THAT(with_clock->missing, IsEmpty());
+  EXPECT_THAT(names_of(*with_clock), ElementsAre("cpu-clock", "context-switches", "cpu-migrations"));
+}
+
+TEST(EventPlan, SaysWhichWaitsCannotBeHadAndGoesOn) {
+  const FakeMachine machine = testing::amd_zen3();
+  const auto plan =
+      plan_events(assignment_of({"off-cpu-ns", "off-cpu-ns", "runnable-ns", "kernel-lock-wait-ns"}), {},
+                  FakeEvents(machine));
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_THAT(plan->waits, ElementsAre("off-cpu-ns"));
+  ASSERT_THAT(missing_of(*plan), ElementsAre("off-cpu-ns", "runnable-ns", "kernel-lock-wait-ns"));
+  EXPECT_THAT(plan->missing[0].reason(), HasSubstr("requested twice"));
+  EXPECT_THAT(plan->missing[1].reason(), HasSubstr("sched:sched_wakeup"));
+  EXPECT_THAT(plan->missing[2].reason(), HasSubstr("lock:contention_begin"));
+  const FakeMachine without_tracefs = testing::vm_without_pmu();
+  const auto none = plan_events(assignment_of({"runnable-ns"}), {}, FakeEvents(without_tracefs));
+  EXPECT_FALSE(none.has_value());
+}
+
+TEST(EventPlan, AllowsWaitsByTheirNamesAlone) {
+  const FakeMachine machine = testing::amd_zen3();
+  const std::vector<std::string> allowed{"off-cpu-ns", "cpu-clock"};
+  const auto plan =
+      plan_events(assignment_of({"off-cpu-ns", "cpu-latency-ns"}), allowed, FakeEvents(machine));
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_THAT(plan->waits, ElementsAre("off-cpu-ns"));
+  ASSERT_THAT(missing_of(*plan), ElementsAre("cpu-latency-ns"));
+  EXPECT_THAT(plan->notes, ::testing::Contains(HasSubstr("waits have no stacks")));
+  wire::Assignment with_period = assignment_of({"off-cpu-ns"});
+  with_period.mutable_events(0)->set_period(10);
+  EXPECT_THAT(plan_events(with_period, {}, FakeEvents(machine)).error().message, HasSubstr("has no period"));
+}
+
 TEST(EventPlan, LeavesOutTheCoresThatLackAnEvent) {
   const FakeMachine machine = testing::intel_hybrid();
   FakeEvents events(machine);

@@ -1,7 +1,9 @@
 // Scraping without a network: who listens, what happened since, where code lies.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/scrape/listening_processes.h"
 #include "daemon/scrape/process_places.h"
 #include "daemon/scrape/since_last.h"
 #include "daemon/scrape/socket_owner.h"
@@ -15,6 +17,7 @@ namespace {
 
 using formats::ApplicationProfile;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // Who listens.
@@ -131,6 +134,75 @@ TEST_F(SocketOwner, IsUnknownWhereSocketsCannotBeRead) {
   EXPECT_EQ(error("127.0.0.3", 8080), ErrorCode::kNotFound) << "a kernel without IPv6";
   std::filesystem::remove(proc_.root() + "/net/tcp");
   EXPECT_FALSE(find_listener(identity::ProcFs(proc_.root()), "127.0.0.1", 8080));
+}
+
+TEST(ListeningSockets, AreReachedOnLoopbackOrNot) {
+  std::vector<std::string> hosts;
+  for (const ListeningSocket& socket :
+       parse_listening_sockets(kTcp + kTcp6 + "4: 0500A8C0:0050 x 0A a b c d e 5\n" +
+                               "5: 0000000000000000FFFF00000100007F:0050 x 0A a b c d e 6\n" +
+                               "6: B80D0120000000000000000001000000:0050 x 0A a b c d e 7\n")) {
+    hosts.push_back(fmt::format("{} {} {}", socket.loopback_host, socket.port, socket.inode));
+  }
+  EXPECT_THAT(hosts, ElementsAre("127.0.0.1 8080 1001", "127.0.0.1 9090 1003", "127.0.0.2 8080 1004",
+                                 "::1 7070 2001", "::1 6060 2002", " 80 5", "127.0.0.1 80 6", " 80 7"));
+}
+
+// "PID URL PATHS" each; then problems.
+std::vector<std::string> found_by(const std::vector<config::ListeningRule>& rules,
+                                  const identity::FakeProc& proc) {
+  const auto found = find_listening_processes(rules, identity::ProcFs(proc.root()),
+                                              [](uint32_t pid) { return "job" + std::to_string(pid); });
+  std::vector<std::string> lines = found.problems;
+  for (const ListeningProcess& process : found.processes) {
+    lines.push_back(fmt::format("{} {} {}", process.pid, process.base_url, fmt::join(process.paths, " ")));
+  }
+  return lines;
+}
+
+TEST_F(SocketOwner, ListensByARuleForItsProgramOrJobAndPort) {
+  opens(40, 3, "socket:[1001]");
+  opens(50, 3, "socket:[1003]");
+  opens(60, 3, "socket:[2002]");
+  proc_.file("40/comm", "search\n");
+  proc_.file("50/comm", "search\n");
+  proc_.file("60/comm", "other\n");
+  EXPECT_THAT(found_by({{.program = "search", .ports = "8000-8100", .paths = {"/a", "/b"}}}, proc_),
+              ElementsAre("40 http://127.0.0.1:8080 /a /b"));
+  EXPECT_THAT(found_by({{.job = "job60", .ports = "1-65535", .paths = {"/c"}},
+                        {.program = "search", .job = "job50", .ports = "9090", .paths = {"/d"}},
+                        {.program = "search", .ports = "9090", .paths = {"/too-late"}}},
+                       proc_),
+              ElementsAre("60 http://[::1]:6060 /c", "50 http://127.0.0.1:9090 /d"));
+  EXPECT_THAT(
+      found_by({{.program = "search", .ports = "1000-1001"}, {.program = "none", .ports = "8080"}}, proc_),
+      IsEmpty());
+}
+
+TEST_F(SocketOwner, OfForkedWorkersIsTheParentListeningByARule) {
+  for (const auto& [pid, parent] : {std::pair(1000, 1), std::pair(99, 1000), std::pair(101, 1000)}) {
+    opens(static_cast<uint32_t>(pid), 3, "socket:[1001]");
+    proc_.file(fmt::format("{}/comm", pid), "search\n");
+    proc_.file(fmt::format("{}/stat", pid), fmt::format("{} (search) S {} 1 1\n", pid, parent));
+  }
+  EXPECT_THAT(found_by({{.program = "search", .ports = "8080", .paths = {"/a"}}}, proc_),
+              ElementsAre("1000 http://127.0.0.1:8080 /a"));
+}
+
+TEST_F(SocketOwner, ListeningByARuleAtAPortOfSeveralProcessesIsAProblem) {
+  proc_.file("net/tcp",
+             "0: 0100007F:1F90 x 0A a b c d e 1\n"
+             "1: 0100007F:1F90 x 0A a b c d e 2\n");
+  opens(10, 3, "socket:[1]");
+  opens(20, 3, "socket:[2]");
+  proc_.file("10/comm", "search\n");
+  proc_.file("20/comm", "search\n");
+  EXPECT_THAT(
+      found_by({{.program = "search", .ports = "8080"}}, proc_),
+      ElementsAre(HasSubstr("port 8080 of scrape.listening is not scraped: 2 processes listen there")));
+  proc_.file("20/comm", "another\n");
+  EXPECT_THAT(found_by({{.program = "search", .ports = "8080"}}, proc_), ElementsAre(HasSubstr("not alone")))
+      << "the other one may answer";
 }
 
 TEST(ListeningInodes, DamagedLinesAreLeftOut) {
@@ -285,6 +357,43 @@ TEST(SinceLast, StacksWithoutAddressesAreKnownByNamesAndLines) {
         scraped, line == 10 && expected == 4 ? SinceLast::Start::kThisScrape : SinceLast::Start::kUnknown);
     EXPECT_THAT(scraped.samples.values(0), ElementsAre(expected)) << "line " << line;
   }
+}
+
+TEST(SinceLast, RowsOfOneStackWithOtherLabelsAreCountedApartAndKeepThem) {
+  // The texts are numbered again in each scrape.
+  const auto profile = [](std::vector<std::string> texts, uint32_t key, uint32_t first, uint32_t second,
+                          std::pair<int64_t, int64_t> counts) {
+    ApplicationProfile result;
+    result.types = {{"contentions", "count"}};
+    result.texts = std::move(texts);
+    result.locations = {{.address = 0x10}};
+    result.label_sets = {{}, {{key, first}}, {{key, second}}};
+    result.samples.add({{0}}, {{counts.first}}, 1);
+    result.samples.add({{0}}, {{counts.second}}, 2);
+    return result;
+  };
+  SinceLast since_last;
+  ApplicationProfile before = profile({"", "request", "read", "write"}, 1, 2, 3, {100, 5});
+  since_last.apply(before, SinceLast::Start::kUnknown);
+  ApplicationProfile now = profile({"", "write", "read", "request"}, 3, 2, 1, {101, 9});
+  since_last.apply(now, SinceLast::Start::kUnknown);
+  ASSERT_EQ(now.samples.size(), 2);
+  EXPECT_THAT(now.samples.values(0), ElementsAre(1));
+  EXPECT_EQ(now.samples.label_set(0), 1) << "a read";
+  EXPECT_THAT(now.samples.values(1), ElementsAre(4));
+  EXPECT_EQ(now.samples.label_set(1), 2) << "a write";
+}
+
+TEST(SinceLast, StacksOfJavaAreKnownByNamesHoweverTheTextNumbersThem) {
+  const auto java = [](const std::string& text) {
+    return *formats::read_profile(
+        as_bytes("--- contentionz 1 ---\nformat = java\nresolution = microseconds\n" + text));
+  };
+  SinceLast since_last;
+  after(since_last, java("80 2 @ 0x1 0x2\n0x1 Lock.take (Lock.java:7)\n0x2 Main.run (Main.java:9)\n"));
+  EXPECT_EQ(
+      after(since_last, java("95 3 @ 0x8 0x1\n0x1 Main.run (Main.java:9)\n0x8 Lock.take (Lock.java:7)\n")),
+      "1 15: Lock.take@Lock.java:7 Main.run@Main.java:9\n");
 }
 
 TEST(SinceLast, SnapshotsPassThrough) {

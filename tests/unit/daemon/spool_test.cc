@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/hex.h"
 #include "base/time.h"
+#include "tests/bursts/burst_recordings.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/daemon/spool_fixture.h"
 
@@ -439,6 +440,43 @@ TEST_F(SpoolTest, WakesForEachPushUntilDrained) {
   EXPECT_FALSE(is_readable()) << "one drain is for all pushes before it";
   ASSERT_TRUE(push(*spool, 'c'));
   EXPECT_TRUE(is_readable());
+}
+
+TEST_F(SpoolTest, RecordingsOfBurstsHaveAFolderOfTheirOwn) {
+  const auto profiles = open_spool(options());
+  ASSERT_TRUE(push(*profiles, 'a'));
+  SpoolOptions of_recordings = options();
+  of_recordings.folder = path_ + "-bursts";
+  of_recordings.kind = &kind_of_recordings();
+  const std::string recording = traces::encode_bursts(plimsoll::testing::burst_recording("m1"));
+  {
+    const auto recordings = open_spool(of_recordings);
+    ASSERT_TRUE(recordings->push(id_of('b'), as_bytes(recording), false));
+    EXPECT_EQ(recordings->status().waiting, 1);
+    EXPECT_EQ(profiles->status().waiting, 1);
+  }
+  const auto again = open_spool(of_recordings);
+  const auto oldest = again->oldest();
+  ASSERT_TRUE(oldest && *oldest);
+  EXPECT_EQ((*oldest)->encoded, recording);
+  ASSERT_TRUE(again->settle((*oldest)->sequence, Fate::kDelivered));
+  // A profile is no recording, and the other way round.
+  ASSERT_TRUE(again->push(id_of('c'), as_bytes(encoded_profile("c")), false));
+  EXPECT_EQ(oldest_name(*again), "");
+  EXPECT_EQ(again->status().counts[Fate::kDamaged], 1);
+  const auto large = again->push(id_of('d'), as_bytes(std::string(200 * kBlock, 'x')), false);
+  ASSERT_FALSE(large);
+  EXPECT_THAT(large.error().text(),
+              HasSubstr("recording of bursts is dropped: larger than bursts.max_spool_bytes"));
+  expect_exact_sum(again->status());
+}
+
+TEST(SpooledProfileName, OfRecordingsHasAnotherSuffix) {
+  const std::string name = "0000000000000042.61616161616161616161616161616161.7.bursts";
+  EXPECT_FALSE(parse_file_name(name));
+  const auto read = parse_file_name(name, kind_of_recordings().suffix);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(file_name_of(*read, kind_of_recordings().suffix), name);
 }
 
 TEST(SpooledProfileName, IsReadAsItIsWritten) {

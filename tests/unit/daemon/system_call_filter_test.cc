@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,6 +74,7 @@ TEST_F(SystemCallFilter, RefusesWhatTheDaemonNeverDoes) {
       {"capset", [] { return ::syscall(SYS_capset, nullptr, nullptr); }},
       {"keyctl", [] { return ::syscall(SYS_keyctl, -1, 0, 0, 0, 0); }},
       {"io_uring_setup", [] { return ::syscall(SYS_io_uring_setup, 0, nullptr); }},
+      {"clock_settime", [] { return ::syscall(SYS_clock_settime, -1, nullptr); }},
       {"userfaultfd", [] { return ::syscall(SYS_userfaultfd, -1); }},
       {"a raw packet socket", [] { return long{::socket(AF_PACKET, -1, 0)}; }},
       {"typing on a terminal", [] { return ::syscall(SYS_ioctl, -1, 0x5412 /* TIOCSTI */, "x"); }},
@@ -86,6 +88,20 @@ TEST_F(SystemCallFilter, RefusesWhatTheDaemonNeverDoes) {
   for (const Call& forbidden : kForbidden) {
     EXPECT_EQ(under_filter([&] { return error_of(forbidden.call()); }), EPERM) << forbidden.name;
   }
+}
+
+// By either of its names: to set it takes CAP_SYS_TIME, which the daemon gives away.
+TEST_F(SystemCallFilter, PermitsToReadHowRightTheClockIs) {
+  EXPECT_EQ(under_filter([] {
+              timex state{};
+              return error_of(::adjtimex(&state));
+            }),
+            0);
+  EXPECT_EQ(under_filter([] {
+              timex state{};
+              return error_of(::syscall(SYS_adjtimex, &state));
+            }),
+            0);
 }
 
 TEST_F(SystemCallFilter, PermitsThreads) {

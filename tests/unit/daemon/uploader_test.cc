@@ -9,6 +9,7 @@
 #include "base/hex.h"
 #include "http/listener.h"
 #include "proto/fleet.pb.h"
+#include "tests/bursts/burst_recordings.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/daemon/spool_fixture.h"
 
@@ -65,6 +66,34 @@ TEST_F(UploaderTest, SendsTheOldestAndRemovesWhatIsAcknowledged) {
   EXPECT_EQ(received_.size(), 2);
   EXPECT_EQ(spool_->status().counts[Fate::kDelivered], 2);
   EXPECT_EQ(uploader_.due_ns(), 0);
+}
+
+TEST_F(UploaderTest, SendsRecordingsOfBurstsToTheirDoorUntilTheyAreTaken) {
+  const auto handle = [this](const http::Request& request) {
+    received_.push_back(request);
+    return answer_;
+  };
+  auto listener =
+      http::Listener::start({.threads = 1}, {{"PUT", "/fleet/v1/bursts/", true, 1 << 20, handle}});
+  ASSERT_TRUE(listener) << listener.error().text();
+  const auto recordings =
+      open_spool({.folder = folder_ / "recordings", .kind = &kind_of_recordings(), .calls = &disk_.calls()});
+  const std::string recording = traces::encode_bursts(plimsoll::testing::burst_recording("m1"));
+  ASSERT_TRUE(recordings->push(id_of('b'), as_bytes(recording), false));
+  Uploader uploader(*recordings, [] {});
+  http::Client client({.base_url = (*listener)->address()});
+  answer_ = refusal(503);
+  EXPECT_FALSE(uploader.send_oldest(client));
+  EXPECT_EQ(recordings->waiting(), 1) << "the store is full for now";
+  answer_ = acknowledgement();
+  EXPECT_TRUE(uploader.send_oldest(client));
+  ASSERT_EQ(received_.size(), 2);
+  for (const http::Request& request : received_) {
+    EXPECT_EQ(request.path, "/fleet/v1/bursts/" + to_hex(id_of('b')));
+    EXPECT_EQ(request.body, recording);
+  }
+  EXPECT_EQ(recordings->waiting(), 0);
+  (*listener)->stop();
 }
 
 TEST_F(UploaderTest, SaysWhenTheServerHasKernelSymbols) {

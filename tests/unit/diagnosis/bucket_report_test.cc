@@ -273,6 +273,29 @@ TEST(BucketReport, SearchesAttributesByNameAndNoOutcomes) {
               ::testing::Contains(HasSubstr("2 attributes beyond the first 12 by name left out")));
 }
 
+// The attribute that stands for hardware where requests 1 to `types` of 200 have host.type, and 1 to `archs` host.arch.
+std::string usual_hardware(int64_t types, int64_t archs) {
+  std::string table = "trace_id,span_id,service,method,machine,version,start_ns,end_ns,host.type,host.arch\n";
+  for (int64_t row = 1; row <= 200; ++row) {
+    table += fmt::format("{:x},1,web,get,m{},{},{},{},{},{}\n", row, row % 10, row % 10 >= 5 ? "2.1" : "2.0",
+                         row * 1'000'000, row * 1'000'000 + 500, row <= types ? "c7" : "",
+                         row <= archs ? "arm64" : "");
+  }
+  const traces::SpanSet spans = spans_in(table);
+  const auto made = request_table(spans, traces::assemble(spans));
+  EXPECT_TRUE(made) << made.error().text();
+  return !made || made->hardware == kNoAttribute ? "none" : made->requests.attributes[made->hardware].name;
+}
+
+TEST(BucketReport, TakesTheHardwareThatRequestsHave) {
+  EXPECT_EQ(usual_hardware(200, 200), "host.type") << "the first of them";
+  EXPECT_EQ(usual_hardware(100, 200), "host.type") << "half of the requests have it";
+  EXPECT_EQ(usual_hardware(1, 200), "host.arch") << "one span does not decide";
+  EXPECT_EQ(usual_hardware(20, 30), "host.arch") << "most have it";
+  EXPECT_EQ(usual_hardware(30, 20), "host.type");
+  EXPECT_EQ(usual_hardware(0, 0), "none");
+}
+
 // Neither machines nor replicas: one version after the other, and the second is slower.
 TEST(BucketReport, TakesBlocksOfTimeForHosts) {
   std::string table = "trace_id,span_id,service,method,version,start_ns,end_ns\n";
@@ -407,7 +430,7 @@ std::string critical_path(const std::string& text) {
   const traces::SpanSet spans = traces::spans_of(text);
   const traces::Assembly assembly = traces::assemble(spans);
   const std::vector<uint32_t> all{0};
-  const CallForest forest = call_forest(spans, assembly, all);
+  const CallForest forest = call_forest(spans, assembly, all).value();
   std::string made;
   for (const CallTimes& times : forest.of(0)) {
     made += method_text(forest, times.path, spans.names()) +
@@ -443,7 +466,7 @@ std::string paths_of(const std::string& rows) {
   for (uint32_t i = 0; i < assembly.traces.size(); ++i) {
     all.push_back(i);
   }
-  const CallForest forest = call_forest(spans, assembly, all);
+  const CallForest forest = call_forest(spans, assembly, all).value();
   std::set<std::string> lines;
   for (uint32_t path = 0; path < forest.paths.size(); ++path) {
     lines.insert(path_text(forest, path, spans.names()) + "\n");
@@ -479,7 +502,7 @@ TEST(CallForest, WaitsForNoConsumer) {
       "1,1,,api,create,server,1000000,5000000\n1,2,1,mail,send,consumer,2000000,4000000\n");
   const traces::Assembly assembly = traces::assemble(spans);
   const std::vector<uint32_t> all{0};
-  const CallForest forest = call_forest(spans, assembly, all);
+  const CallForest forest = call_forest(spans, assembly, all).value();
   for (const CallTimes& times : forest.of(0)) {
     EXPECT_NEAR(times.on_path_ms, times.path == 0 ? 4 : 0, 1e-6);
   }

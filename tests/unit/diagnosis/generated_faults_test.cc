@@ -1,47 +1,19 @@
 // Pairs of method and replica that are slow among generated requests. Seeds were fixed beforehand; docs/diagnosis.md has more of them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "diagnosis/clouddiag/clouddiag.h"
-#include "diagnosis/clouddiag/pca_peer.h"
-#include "diagnosis/localization/exceedances.h"
-#include "tests/traces/request_generator.h"
+#include "diagnosis/localization/diagnosis.h"
+#include "tests/traces/generated_answers.h"
 #include "traces/assembly/assembly.h"
 
 namespace plimsoll::diagnosis {
 namespace {
 
-// By the names of the spans.
-using NamedPair = std::pair<std::string, std::string>;
-
-std::set<NamedPair> true_pairs(const RequestGenerator& generator) {
-  std::set<NamedPair> pairs;
-  for (const auto& [method, replica] : generator.faulty_pairs()) {
-    pairs.emplace(RequestGenerator::method_name(method),
-                  generator.replica_name(generator.component_of(method), replica));
-  }
-  return pairs;
-}
-
-// The whole path: spans in disorder, with clocks off and some lost, assembled and observed.
-Counts pairs_found(const GeneratorOptions& options) {
-  const RequestGenerator generator(options);
-  traces::SpanSet spans;
-  generator.add_spans({}, spans);
-  const traces::Assembly assembly = traces::assemble(spans);
-  const Observations observations = observe(spans, assembly);
-  std::set<NamedPair> found;
-  for (const SlowReplica& pair : slow_replicas(observations, Sides(assembly.traces.size(), Side::kWindow))) {
-    found.emplace(spans.names().operations.name(observations.features[pair.feature].operation),
-                  spans.names().replicas.name(pair.replica));
-  }
-  return compared(found, true_pairs(generator));
-}
-
 Counts pairs_of_seeds(GeneratorOptions options, int seeds) {
   Counts counts;
   for (int seed = 0; seed < seeds; ++seed) {
     options.seed = 100 + static_cast<uint64_t>(seed);
-    counts += pairs_found(options);
+    counts += slow_pairs_of(options);
   }
   return counts;
 }
@@ -66,49 +38,55 @@ TEST(GeneratedFaults, NoneAreFoundWhereThereAreNone) {
   EXPECT_LE(counts.false_ones, 1);
 }
 
-// On self times and with columns that count alike the paper's decomposition finds the methods; as printed it does not.
-TEST(GeneratedFaults, ByRobustPcaAlone) {
-  Counts improved;
-  Counts printed;
-  Counts pairs;
-  Counts peer;
+// Of the same spans as above: three kinds of request, clocks that are off, spans that are lost. On self times and with columns that count
+// alike the paper's decomposition finds the methods, since requests that lost spans are in categories of their own; as printed it does not.
+TEST(GeneratedFaults, ByRobustPcaAndItsPeer) {
+  GeneratedAnswers all;
   for (const uint64_t seed : {200, 201, 202}) {
-    const RequestGenerator generator({.seed = seed, .requests = 5000, .replicas = 20});
-    const auto columns_of = [](const std::vector<AnomalousColumn>& columns) {
-      std::set<uint32_t> methods;
-      for (const AnomalousColumn& column : columns) {
-        methods.insert(static_cast<uint32_t>(column.column));
-      }
-      return methods;
-    };
-    const RequestMatrix self = generator.matrix(TimeOf::kSelf);
-    const RequestMatrix inclusive = generator.matrix(TimeOf::kInclusive);
-    const auto found = anomalous_columns(self, CloudDiagOptions::improved());
-    const auto as_printed = anomalous_columns(inclusive, {});
-    ASSERT_TRUE(found && as_printed);
-    improved += compared(columns_of(*found), generator.faulty_methods());
-    printed += compared(columns_of(*as_printed), generator.faulty_methods());
-    std::set<RequestGenerator::Pair> found_pairs;
-    for (const AnomalousColumn& column : *found) {
-      for (const uint32_t replica : column.replicas) {
-        found_pairs.emplace(static_cast<uint32_t>(column.column), replica - 1);
-      }
-    }
-    pairs += compared(found_pairs, generator.faulty_pairs());
-    std::set<uint32_t> suspects;
-    const auto by_pca = pca_mann_whitney(inclusive);
-    ASSERT_TRUE(by_pca);
-    for (const SuspectMethod& suspect : by_pca->methods) {
-      suspects.insert(static_cast<uint32_t>(suspect.column));
-    }
-    peer += compared(suspects, generator.faulty_methods());
+    const auto answers = answers_of({.seed = seed, .requests = 5000, .replicas = 20, .trees = 3});
+    ASSERT_TRUE(answers) << answers.error().text();
+    all += *answers;
   }
-  EXPECT_GE(improved.precision(), 0.97);
-  EXPECT_GE(improved.recall(), 0.91);
-  EXPECT_GE(pairs.precision(), 0.97);
-  EXPECT_GE(pairs.recall(), 0.91);
-  EXPECT_LT(printed.recall(), 0.2);
-  EXPECT_LT(peer.precision(), 0.5);
+  const auto text = [](const Counts& counts) {
+    return fmt::format("{} found, {} false, {} missed", counts.found, counts.false_ones, counts.missed);
+  };
+  EXPECT_GE(all.rpca_methods.precision(), 0.97) << text(all.rpca_methods);
+  EXPECT_GE(all.rpca_methods.recall(), 0.91) << text(all.rpca_methods);
+  EXPECT_GE(all.rpca_pairs.precision(), 0.97) << text(all.rpca_pairs);
+  EXPECT_GE(all.rpca_pairs.recall(), 0.91) << text(all.rpca_pairs);
+  EXPECT_LT(all.printed_methods.recall(), 0.2) << text(all.printed_methods);
+  EXPECT_LT(std::min(all.pca_methods.precision(), all.pca_methods.recall()), 0.5) << text(all.pca_methods);
+}
+
+// A quarter of the requests after the other is the window, the rest the reference. Of 80 windows 4 may be claimed: if 1 in 10 were by
+// chance, more than that would be in 91 of 100 such sets.
+TEST(GeneratedFaults, AreNotClaimedInWindowsWithoutThem) {
+  constexpr size_t kWindows = 4;
+  size_t windows = 0;
+  size_t claimed = 0;
+  for (uint64_t seed = 300; seed < 320; ++seed) {
+    const RequestGenerator generator(
+        {.seed = seed, .requests = 480, .replicas = 20, .max_faulty_methods = 0, .trees = 3});
+    traces::SpanSet spans;
+    generator.add_spans({}, spans);
+    const traces::Assembly assembly = traces::assemble(spans);
+    const Requests requests(spans, assembly);
+    for (size_t window = 0; window < kWindows; ++window) {
+      Sides sides(assembly.traces.size(), Side::kReference);
+      for (size_t trace = 0; trace < sides.size(); ++trace) {
+        if (trace * kWindows / sides.size() == window) {
+          sides[trace] = Side::kWindow;
+        }
+      }
+      const Diagnosis found = diagnose(requests, sides);
+      ++windows;
+      claimed += found.stands_out() ? 1U : 0U;
+      EXPECT_GT(found.reference, 300);
+    }
+  }
+  EXPECT_EQ(windows, 80);
+  RecordProperty("claimed", static_cast<int>(claimed));
+  EXPECT_LE(claimed * 20, windows);
 }
 
 }  // namespace

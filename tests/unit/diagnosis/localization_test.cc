@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <random>
@@ -16,6 +17,7 @@
 namespace plimsoll::diagnosis {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 // Times of one request in ms, which a fault changes before the spans are made.
@@ -166,6 +168,38 @@ TEST(Diagnosis, OfTheNetworkToOneReplica) {
   Shop shop;
   shop.add(400, Side::kWindow, [](Times& times) { times.web_to_cart += times.replica == 1 ? 40 : 0; });
   EXPECT_EQ(shop.answer(), "cart/cart.Get@cart-1 slow network to it");
+}
+
+// The service explains all of it, and its slow replicas the half each: they are the answer nevertheless.
+TEST(Diagnosis, OfReplicasIsBeforeThatOfTheirService) {
+  Shop shop;
+  shop.add(400, Side::kReference);
+  shop.add(240, Side::kWindow, [calls = 0](Times& times) mutable {
+    const bool is_slow = (times.replica == 1 || times.replica == 2) && ++calls % 5 < 3;
+    times.web_to_cart += is_slow ? 60 : 0;
+    times.cart_to_db += is_slow ? 60 : 0;
+  });
+  const Diagnosis diagnosis = shop.diagnose();
+  ASSERT_FALSE(diagnosis.findings.empty());
+  EXPECT_THAT(shop.text(diagnosis.findings.front()),
+              AnyOf(HasSubstr("@cart-1 slow"), HasSubstr("@cart-2 slow")));
+  EXPECT_THAT(diagnosis.findings.front().evidence, HasSubstr("without requests on slow replicas 0 of"));
+  for (const Finding& finding : diagnosis.findings) {
+    EXPECT_FALSE(shop.text(finding).starts_with("cart/") && finding.replica == 0 && finding.is_claimed());
+  }
+}
+
+TEST(Diagnosis, OfAServiceStaysWhereItsOtherReplicasAreSlow) {
+  Shop shop;
+  shop.add(400, Side::kReference);
+  shop.add(240, Side::kWindow, [](Times& times) { times.web_to_cart += times.replica == 1 ? 80 : 60; });
+  const Diagnosis diagnosis = shop.diagnose();
+  EXPECT_GE(diagnosis.slow_pairs, 1);
+  const auto service = std::ranges::find_if(diagnosis.findings, [&shop](const Finding& finding) {
+    return shop.text(finding) == "cart/cart.Get@ slow network to it";
+  });
+  ASSERT_NE(service, diagnosis.findings.end());
+  EXPECT_TRUE(service->is_claimed()) << service->confidence << " " << service->evidence;
 }
 
 TEST(Diagnosis, OfNothingIsNothing) {

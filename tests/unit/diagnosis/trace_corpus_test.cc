@@ -84,7 +84,9 @@ TEST_F(TraceCorpus, FaultyServicesStandFirst) {
   EXPECT_EQ(outcome.latency_in_three, 28);
   ASSERT_EQ(outcome.code_faults, 8);
   EXPECT_GE(outcome.code_first, 5);
-  EXPECT_LE(outcome.silent_claimed * 20, outcome.silent);
+  // Where 1 in 20 is claimed by chance, over 2 of 12 are in 2 of 100 such sets. GeneratedFaults has more windows.
+  ASSERT_EQ(outcome.silent, 12);
+  EXPECT_LE(outcome.silent_claimed, 2);
 }
 
 TEST_F(TraceCorpus, FaultyServicesStandFirstWithClocksThatAreOff) {

@@ -36,6 +36,7 @@ TEST(Codec, BringsBackEveryField) {
   expect_all_set(profile.machine());
   expect_all_set(profile.assignment());
   expect_all_set(profile.assignment().events(0));
+  expect_all_set(profile.assignment().bursts());
   expect_all_set(profile.assignment().draw());
   expect_all_set(profile.window());
   expect_all_set(profile.events(0));
@@ -239,6 +240,14 @@ const std::vector<Rule>& rules() {
       {"assignment.id", [](RawProfile& p) { p.mutable_assignment()->set_id(kLongText); }},
       {"assignment.events[0].name",
        [](RawProfile& p) { p.mutable_assignment()->mutable_events(0)->set_name(kLongText); }},
+      {"assignment.bursts.events",
+       [](RawProfile& p) { p.mutable_assignment()->mutable_bursts()->add_events(kLongText); }},
+      {"assignment.bursts.events",
+       [](RawProfile& p) {
+         for (int i = 0; i < 100; ++i) {
+           p.mutable_assignment()->mutable_bursts()->add_events("disk");
+         }
+       }},
       {"assignment.draw.stratum",
        [](RawProfile& p) { p.mutable_assignment()->mutable_draw()->set_stratum(kLongText); }},
       {"assignment.draw.inclusion_probability",

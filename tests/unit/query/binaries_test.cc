@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/hex.h"
+#include "query/operations/build_uses.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query::binaries_test {
@@ -103,12 +104,17 @@ TEST_F(MissingBinariesTest, RefusesOddParameters) {
   EXPECT_FALSE(ask({}, {{"colour", "red"}}));
 }
 
+Result<Table> list(const BinariesRequest& request, const std::vector<BinaryRecord>& records) {
+  const auto found = find_binaries(request, records);
+  return found ? Result<Table>(binaries(*found, {})) : propagate(found);
+}
+
 TEST(BinariesView, ListsFilesTheNewestBuildFirst) {
   const std::vector<BinaryRecord> records{
       record(kLibz, {{.kind = BinaryKind::kDebug, .quality = store::SymbolQuality::kFull, .added_ns = 1}}),
       record(kSearch, {{.kind = BinaryKind::kExecutable, .added_ns = 2, .source = "alice: search"},
                        {.kind = BinaryKind::kDebug, .added_ns = 3}})};
-  const auto table = binaries({}, records);
+  const auto table = list({}, records);
   ASSERT_TRUE(table) << table.error().text();
   ASSERT_EQ(table->rows.size(), 3);
   EXPECT_EQ(table->rows[0][0], Value(to_hex(kSearch)));
@@ -116,15 +122,72 @@ TEST(BinariesView, ListsFilesTheNewestBuildFirst) {
   EXPECT_EQ(table->rows[0][column_of(*table, "source")], Value("alice: search"));
   EXPECT_EQ(table->rows[1][1], Value("debug"));
   EXPECT_EQ(table->rows[2][2], Value("full DWARF"));
+  EXPECT_THAT(list({.limit = 1}, records)->notes, ElementsAre("showing 1 of 2 builds"));
 
-  const auto one = binaries({.build_id = to_hex(kLibz).substr(0, 6)}, records);
+  const auto one = list({.build_id = to_hex(kLibz).substr(0, 6)}, records);
   ASSERT_TRUE(one) << one.error().text();
   EXPECT_EQ(one->rows.size(), 1);
-  const auto none = binaries({.build_id = "00"}, records);
+  const auto none = list({.build_id = "00"}, records);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
-  EXPECT_THAT(binaries({}, {})->rows, IsEmpty());
+  EXPECT_THAT(list({}, {})->rows, IsEmpty());
   EXPECT_FALSE(parse_binaries({{"build_id", "XYZ"}}, 0));
+}
+
+TEST(BinariesView, FindsABuildByTheHashOfOneOfItsFiles) {
+  const std::string hash = "sixteen bytes of";
+  const std::vector<BinaryRecord> records{
+      record(kLibz, {{.kind = BinaryKind::kDebug, .htl_hash = "another file's.."}}),
+      record(kSearch, {{.kind = BinaryKind::kExecutable}, {.kind = BinaryKind::kDebug, .htl_hash = hash}})};
+  const auto found = find_binaries({.build_id = to_hex(hash)}, records);
+  ASSERT_TRUE(found) << found.error().text();
+  ASSERT_EQ(found->records.size(), 1);
+  EXPECT_EQ(found->records[0].build_id, kSearch);
+  EXPECT_FALSE(find_binaries({.build_id = to_hex(hash).substr(0, 10)}, records)) << "a hash is given whole";
+}
+
+// Of an hour, with samples in the code of search alone, and where it is called.
+wire::RawProfile profile_of(uint64_t seed, const std::string& job, int64_t from_ns, uint64_t samples) {
+  auto profile = make_profile({.seed = seed, .from_ns = from_ns, .job = job, .stacks = "main;work 10\n"});
+  add_sample(profile, binary(kSearch, "/srv/search"), wire::ELF, 0x10, samples);
+  return profile;
+}
+
+TEST(BinariesView, TellsWhichJobsUseABuildAndWhenItWasSeenLast) {
+  constexpr int64_t kHourNs = int64_t{3600} * 1'000'000'000;
+  Fleet fleet;
+  fleet.add(profile_of(1, "rare", kProfileStartNs, 1));
+  fleet.add(profile_of(2, "often", kProfileStartNs + kHourNs, 100));
+  fleet.add(profile_of(3, "often", kProfileStartNs + 5 * kHourNs, 100));
+  const std::vector<BinaryRecord> records{
+      record(kSearch + " that perf has cut", {{.kind = BinaryKind::kExecutable}}),
+      record(kLibz, {{.kind = BinaryKind::kExecutable}})};
+  const auto snapshot = *Snapshot::load(fleet.path());
+  const auto uses = uses_of_builds(records, *snapshot, 0);
+  ASSERT_TRUE(uses) << uses.error().text();
+  ASSERT_EQ(uses->size(), 1) << "no samples are in libz";
+  EXPECT_THAT(uses->begin()->second.jobs, ElementsAre("often", "rare"));
+  EXPECT_EQ(uses->begin()->second.last_seen_ns, kProfileStartNs + 5 * kHourNs + ProfileSpec().length_ns);
+
+  const auto newer = uses_of_builds(records, *snapshot, kProfileStartNs + kHourNs);
+  ASSERT_TRUE(newer) << newer.error().text();
+  EXPECT_THAT(newer->at(records[0].build_id).jobs, ElementsAre("often"));
+  EXPECT_THAT(*uses_of_builds(records, *snapshot, kProfileStartNs + 6 * kHourNs), IsEmpty());
+
+  const auto found = *find_binaries({}, records);
+  const Table table = binaries(found, *uses);
+  ASSERT_EQ(table.rows.size(), 2);
+  const size_t of_search = table.rows[0][0] == Value(to_hex(records[0].build_id)) ? 0 : 1;
+  EXPECT_EQ(table.rows[of_search][column_of(table, "jobs")], Value("often, rare"));
+  EXPECT_EQ(table.rows[1 - of_search][column_of(table, "jobs")], Value(""));
+  EXPECT_EQ(table.rows[1 - of_search][column_of(table, "last_seen")], Value(""));
+}
+
+TEST(BinariesView, TellsHowManyUnitsLibdwHasRead) {
+  const auto found = *find_binaries({}, {record(kLibz, {{.kind = BinaryKind::kDebug}})});
+  const Table table = binaries(found, {{kLibz, {.libdw_units = 3}}});
+  EXPECT_EQ(table.rows.at(0)[column_of(table, "libdw_units")], Value(int64_t{3}));
+  EXPECT_EQ(binaries(found, {}).rows.at(0)[column_of(table, "libdw_units")], Value());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/time.h"
+#include "store/draws/draw_store.h"
 #include "tests/start.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/query/fleet_fixture.h"
@@ -73,7 +74,7 @@ class DrawsViewTest : public ::testing::Test {
     if (!request) {
       return propagate(request);
     }
-    const auto known = KnownDraws::load(*request, folder_ / "data", again);
+    const auto known = KnownDraws::load(*request, *store::open_fleet(folder_ / "data"), again);
     return known ? draws(*request, *known) : Result<Table>(propagate(known));
   }
 
@@ -84,19 +85,52 @@ TEST_F(DrawsViewTest, AreListedTheNewestFirst) {
   keep(draw("fleet-1", kStartNs));
   keep(draw("fleet-2", kStartNs + 600 * kNsPerSecond));
   const std::string columns =
-      "draw,made,window_start,window,events,machines,expected,drawn,answered,partial,late,pending,withheld,"
+      "draw,made,window_start,window,events,bursts,machines,expected,drawn,answered,partial,late,pending,"
+      "withheld,"
       "unreached,"
       "refused,failed,vanished,lost\n";
   const std::string second =
-      "fleet-2,2027-01-15T08:09:45Z,2027-01-15T08:11:40Z,10000000000,cycles instructions,9,3.5,3,";
+      "fleet-2,2027-01-15T08:09:45Z,2027-01-15T08:11:40Z,10000000000,cycles instructions,,9,3.5,3,";
   EXPECT_EQ(csv(ask({})),
             columns + second + "1,0,0,0,0,1,0,1,0,0\n" +
-                "fleet-1,2027-01-15T07:59:45Z,2027-01-15T08:01:40Z,10000000000,cycles instructions,9,3.5,3,"
+                "fleet-1,2027-01-15T07:59:45Z,2027-01-15T08:01:40Z,10000000000,cycles instructions,,9,3.5,3,"
                 "1,0,0,0,0,1,0,1,0,0\n");
   // While it is not due yet.
   EXPECT_EQ(csv(ask({{"limit", "1"}}, kStartNs + 700 * kNsPerSecond)),
             columns + second + "1,0,0,1,0,0,0,1,0,0\n");
   EXPECT_THAT(ask({{"limit", "1"}})->notes, ElementsAre("the newest 1 of 2 draws"));
+}
+
+wire::ApplicationKindReport kind_report(const std::string& kind, uint32_t endpoints, uint32_t answered,
+                                        const std::string& cause) {
+  wire::ApplicationKindReport report;
+  report.set_kind(kind);
+  report.set_endpoints(endpoints);
+  report.set_answered(answered);
+  report.set_cause(cause);
+  report.set_with_cause(endpoints - answered);
+  return report;
+}
+
+TEST_F(DrawsViewTest, AnsweredKindsOfApplicationsAreCountedWithTheCommonestCause) {
+  store::DrawWithMachines kept = draw("fleet-1", kStartNs);
+  keep(kept);
+  kept.machines[0].kinds = {kind_report("heap", 4, 2, "no answer"), kind_report("wall", 1, 1, "")};
+  kept.machines[1].kinds = {kind_report("heap", 5, 2, "the application returned 503")};
+  kept.machines[2].kinds = {kind_report("heap", 2, 0, "no answer")};
+  auto written = store::DrawStore::open(folder_ / "data/draws.db", sqlite::OpenMode::kReadWrite);
+  for (const store::DrawnMachine& machine : kept.machines) {
+    ASSERT_TRUE(written->update_kinds("fleet-1", machine));
+  }
+  for (const Parameters& parameters :
+       {Parameters{{"draw", "fleet-1"}}, Parameters{{"draw", "fleet-1"}, {"by", "stratum"}}}) {
+    const auto table = ask(parameters);
+    ASSERT_TRUE(table) << table.error().text();
+    EXPECT_THAT(table->notes,
+                Contains("application profiles, heap: 4 of 11 endpoints on 3 machines answered; "
+                         "commonest cause of the others: no answer (4)"));
+    EXPECT_THAT(table->notes, Contains("application profiles, wall: 1 of 1 endpoint on 1 machine answered"));
+  }
 }
 
 TEST_F(DrawsViewTest, OneIsExplainedMachineByMachine) {
@@ -117,6 +151,18 @@ TEST_F(DrawsViewTest, OneIsExplainedMachineByMachine) {
   EXPECT_THAT(ask({{"draw", "fleet-1"}, {"limit", "2"}})->notes, Contains("showing 2 of 3 machines"));
 }
 
+TEST_F(DrawsViewTest, SayWhichBurstsAreRecorded) {
+  store::DrawWithMachines with_bursts = draw("fleet-1", kStartNs);
+  wire::BurstRequest& bursts = *with_bursts.draw.collects.mutable_bursts();
+  bursts.set_config_bits(0x7f00);
+  bursts.set_duration_ns(300 * kNsPerSecond);
+  bursts.add_events("page-faults");
+  keep(with_bursts);
+  EXPECT_THAT(csv(ask({})), HasSubstr(",cycles instructions,\"7,8\",9,"));
+  EXPECT_THAT(ask({{"draw", "fleet-1"}})->notes,
+              Contains(HasSubstr("; collects cycles instructions; bursts 7,8 for 5m with page-faults")));
+}
+
 TEST_F(DrawsViewTest, OrStratumByStratum) {
   keep(draw("fleet-1", kStartNs));
   EXPECT_EQ(csv(ask({{"draw", "fleet-1"}, {"by", "stratum"}})),
@@ -133,12 +179,17 @@ TEST_F(DrawsViewTest, WhoWasWithheldHasNoWindow) {
 
 TEST_F(DrawsViewTest, OneIsVerifiedByMakingItAgain) {
   keep(draw("fleet-1", kStartNs));
+  wire::Machine machine;
+  machine.set_id("m1");
+  ASSERT_TRUE(store::LiveMachines::open(folder_ / "data/live.db", sqlite::OpenMode::kReadWrite)
+                  ->register_machine(machine, kStartNs - 60 * kNsPerSecond, kNsPerSecond));
   std::vector<std::string> made_again;
   const auto verify = [&](const Status& outcome, const std::string& by) {
     return ask({{"draw", "fleet-1"}, {"by", by}, {"verify", "yes"}}, kStartNs,
-               [&](const store::DrawWithMachines& draw, store::LiveMachines& machines) {
+               [&](const store::DrawWithMachines& draw, const store::FleetAt& fleet_at) {
                  made_again.push_back(fmt::format("{} of {} machines, from {} registered", draw.draw.id,
-                                                  draw.machines.size(), *machines.count()));
+                                                  draw.machines.size(),
+                                                  fleet_at(draw.draw.made_ns)->machines.size()));
                  return outcome;
                });
   };
@@ -149,7 +200,7 @@ TEST_F(DrawsViewTest, OneIsVerifiedByMakingItAgain) {
               "cannot be reproduced");
   }
   EXPECT_THAT(made_again, SizeIs(4));
-  EXPECT_THAT(made_again, Each("fleet-1 of 3 machines, from 0 registered"));
+  EXPECT_THAT(made_again, Each("fleet-1 of 3 machines, from 1 registered"));
   EXPECT_THAT(ask({{"draw", "fleet-1"}, {"verify", "no"}})->notes, Not(Contains(HasSubstr("verified"))));
 }
 
@@ -159,8 +210,12 @@ TEST_F(DrawsViewTest, NothingIsCalledVerifiedThatWasNot) {
   EXPECT_EQ(ask({{"draw", "fleet-1"}, {"verify", "perhaps"}}).error().field, "verify");
   EXPECT_EQ(ask({{"draw", "fleet-1"}, {"verify", "yes"}}).error().code, ErrorCode::kUnsupported);
   std::filesystem::remove(folder_ / "data/live.db");
-  const auto without_fleet =
-      ask({{"draw", "fleet-1"}, {"verify", "yes"}}, kStartNs, [](const auto&, auto&) { return Status(); });
+  const auto without_fleet = ask({{"draw", "fleet-1"}, {"verify", "yes"}}, kStartNs,
+                                 [](const store::DrawWithMachines& draw, const store::FleetAt& fleet_at) {
+                                   const auto past = fleet_at(draw.draw.made_ns);
+                                   return past ? Status() : propagate(past);
+                                 });
+  ASSERT_FALSE(without_fleet);
   EXPECT_EQ(without_fleet.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(without_fleet.error().text(), HasSubstr("live.db is missing"));
 }

@@ -49,7 +49,7 @@ class ExperimentsViewTest : public ::testing::Test {
     if (!request) {
       return propagate(request);
     }
-    const auto known = load_experiments(*request, folder_ / "data");
+    const auto known = load_experiments(*request, *store::open_fleet(folder_ / "data"));
     return known ? Result<Table>(experiments(*request, *known)) : propagate(known);
   }
 

@@ -49,7 +49,7 @@ class Fleet {
         [&](store::LiveMachines& machines) { return machines.register_machine(machine, 1, 0); }));
   }
 
-  // Names locations, by their dictionary IDs, anew.
+  // Names locations, by their dictionary IDs, again.
   void bind(const std::vector<store::Binding>& bindings) {
     ASSERT_TRUE(ingest_->write_catalogue(ingest_->blocks()->back(), [&](sqlite::Database& catalogue) {
       return store::BindingWriter(catalogue).bind(bindings, 2);

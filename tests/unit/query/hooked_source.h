@@ -26,8 +26,8 @@ class HookedSource : public store::LocalSource {
 // Calls `hook` with the files of segments after their list was read, and before they are opened.
 inline Result<std::shared_ptr<const Snapshot>> load_hooked(const std::string& data_dir,
                                                            store::BeforeOpening hook) {
-  return Snapshot::load(std::make_unique<HookedSource>(data_dir, std::move(hook)), store::Fleet(data_dir),
-                        store::all_times());
+  return Snapshot::load(std::make_unique<HookedSource>(data_dir, std::move(hook)),
+                        store::open_fleet(data_dir), store::all_times());
 }
 
 }  // namespace plimsoll::query

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/time.h"
+#include "query/selection/weights.h"
 #include "tests/start.h"
 #include "tests/unit/query/fleet_fixture.h"
 
@@ -15,6 +16,40 @@ using plimsoll::testing::kNoonNs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+// What an engine of another process is told of a filter.
+
+TEST(Selection, ValuesThatAreAskedForStandBesideTheIdsThatHaveThem) {
+  Fleet fleet;
+  fleet.add({.seed = 1, .machine = "m1", .job = "web"});
+  fleet.add({.seed = 2, .machine = "m2", .job = "db"});
+  const auto snapshot = *Snapshot::load(fleet.path());
+  Selection selection;
+  selection.since_ns = 5;
+  selection.where = {*Predicate::parse("job=web"), *Predicate::parse("job!=cache"),
+                     *Predicate::parse("machine in m1,m3"), *Predicate::parse("thread=~."),
+                     *Predicate::parse("function=main")};
+  const auto resolved = resolve(selection, *snapshot);
+  ASSERT_TRUE(resolved) << resolved.error().text();
+  const store::RowFilter& filter = resolved->request.filter;
+  const store::IdSelection* const workloads = filter[Column::kWorkload].selection();
+  ASSERT_NE(workloads, nullptr);
+  EXPECT_TRUE(workloads->among.is_all());
+  EXPECT_THAT(
+      workloads->conditions,
+      ElementsAre(store::EntryCondition{.dimension = "job", .values = {"web"}},
+                  store::EntryCondition{.dimension = "job", .values = {"cache"}, .is_negated = true}));
+  const store::IdSelection* const origins = filter[Column::kOrigin].selection();
+  ASSERT_NE(origins, nullptr);
+  EXPECT_TRUE(origins->among.is_all());
+  EXPECT_EQ(origins->middle, (store::TimeSpan{5, INT64_MAX}));
+  const store::EntryCondition of_policy{
+      .dimension = "draw", .values = {"order-"}, .are_prefixes = true, .is_negated = true};
+  EXPECT_THAT(origins->conditions,
+              ElementsAre(of_policy, store::EntryCondition{.dimension = "machine", .values = {"m1", "m3"}}));
+  EXPECT_EQ(filter[Column::kThread].selection(), nullptr) << "a regular expression is ours alone";
+  EXPECT_EQ(filter[Column::kStack].selection(), nullptr) << "frames are in no dictionary entry";
+}
 
 // Events.
 

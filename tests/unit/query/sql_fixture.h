@@ -65,7 +65,7 @@ class SqlTest : public ::testing::Test {
     rows_read_ = 0;
     return sql({.statement = statement, .now_ns = now_ns_, .limits = limits}, snapshot_, [&] {
       ++fleet_reads_;
-      return LiveFleet::load(fleet_.path());
+      return LiveFleet::load(*store::open_fleet(fleet_.path()));
     });
   }
 

@@ -54,7 +54,8 @@ TEST_F(SqlTableTest, MachinesAreThoseOfTheView) {
   ASSERT_TRUE(fleet_.ingest().with_machines(
       [&](store::LiveMachines& machines) { return machines.register_machine(machine, 1, 1000); }));
   now_ns_ = 2;
-  const Table view = machines({.now_ns = now_ns_}, snapshot_, *LiveFleet::load(fleet_.path()));
+  const Table view =
+      machines({.now_ns = now_ns_}, snapshot_, *LiveFleet::load(*store::open_fleet(fleet_.path())));
   const auto answered = ask("SELECT * FROM machines");
   ASSERT_TRUE(answered);
   EXPECT_EQ(answered->rows, view.rows);

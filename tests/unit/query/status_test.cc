@@ -133,6 +133,21 @@ TEST(Status, TellsOfMixedVersionsAndProblems) {
   EXPECT_THAT(row_of(facts, "daemons slowed down"), HasSubstr("warning 2; "));
 }
 
+TEST(Status, TellsWhichDaemonsCanRecordBurstsWhereDrawsAskForThem) {
+  StatusFacts facts = healthy();
+  facts.server->can_record_bursts = 2;
+  EXPECT_EQ(row_of(facts, "daemons that record bursts"), "no row");
+  facts.draws.emplace_back().draw.collects.mutable_bursts()->set_config_bits(0x7f00);
+  EXPECT_EQ(row_of(facts, "daemons that record bursts"), "ok 2 can, 0 cannot, 0 did not report");
+  facts.server->bursts_not_reported = 1;
+  EXPECT_THAT(row_of(facts, "daemons that record bursts"),
+              HasSubstr("warning 2 can, 0 cannot, 1 did not report; older daemons"));
+  facts.server->cannot_record_bursts = 3;
+  facts.server->why_no_bursts = "m3: no tracefs";
+  EXPECT_EQ(row_of(facts, "daemons that record bursts"),
+            "warning 2 can, 3 cannot, 1 did not report; m3: no tracefs");
+}
+
 TEST(Status, TellsOfStops) {
   StatusFacts facts = healthy();
   facts.stops = {{.reason = "latency", .by_hand = true, .since_ns = kStartNs},
@@ -171,6 +186,34 @@ TEST(Status, JudgesTheNewestDrawThatIsDue) {
             "warning due: 8 of 10 answered; plimsoll draws due shows the outcome of each machine");
   facts.draws[1] = drawn("due", kStartNs - kNsPerSecond, 0, 10);
   EXPECT_THAT(row_of(facts, "draws"), HasSubstr("failed due: 0 of 10 answered"));
+}
+
+TEST(Status, NamesTheCommonestCauseOfMissingApplicationProfiles) {
+  StatusFacts facts = healthy();
+  facts.draws = {drawn("not-due", kStartNs + kNsPerSecond, 2, 2),
+                 drawn("due", kStartNs - kNsPerSecond, 2, 2)};
+  EXPECT_EQ(row_of(facts, "application profiles"), "no row") << "no draw asked for any";
+  const auto report = [](uint32_t answered) {
+    wire::ApplicationKindReport heap;
+    heap.set_kind("heap");
+    heap.set_endpoints(10);
+    heap.set_answered(answered);
+    heap.set_cause("the application returned 503");
+    heap.set_with_cause(10 - answered);
+    return heap;
+  };
+  facts.draws[0].machines[0].kinds = {report(0)};
+  facts.draws[1].machines[0].kinds = {report(9)};
+  facts.draws[1].machines[1].kinds = {report(9)};
+  EXPECT_EQ(row_of(facts, "application profiles"),
+            "ok due: heap: 18 of 20 endpoints on 2 machines answered; commonest cause of the others: the "
+            "application "
+            "returned 503 (2)");
+  facts.draws[1].machines[1].kinds = {report(8)};
+  EXPECT_EQ(
+      row_of(facts, "application profiles"),
+      "warning due: heap: 17 of 20 endpoints on 2 machines answered; commonest cause of the others: the "
+      "application returned 503 (3); plimsoll draws due shows the cause on each machine");
 }
 
 TEST(Status, JudgesWhatTheDataDirectoryHolds) {
@@ -217,6 +260,31 @@ TEST(Status, ComparesWhatDaemonsTakeWithTheirBudgets) {
   EXPECT_EQ(row_of(facts, "overhead"), "ok 0.50 % of the fleet's CPU time, max 2.00 % (daemons' CPU limits)");
   facts.machines.clear();
   EXPECT_EQ(status({kStartNs, StatusRows::kOverhead}, facts).rows.size(), 0);
+}
+
+TEST(Status, ListsSymbolizerWorkers) {
+  StatusFacts facts = healthy();
+  EXPECT_EQ(row_of(facts, "symbolizer workers"), "no row") << "there are none";
+  EXPECT_THAT(status({kStartNs, StatusRows::kSymbolizer}, facts).notes,
+              ::testing::ElementsAre(HasSubstr("no symbolizer worker")));
+  facts.server->symbolizers = {{.name = "w1 (rack 7)",
+                                .leases = 2,
+                                .tables = 30,
+                                .failures = 1,
+                                .expired = 4,
+                                .newest_request_ns = kStartNs,
+                                .newest_failure = "0011: crashed"},
+                               {.name = "w2 (rack 8)", .tables = 5}};
+  EXPECT_EQ(csv(status({kStartNs, StatusRows::kSymbolizer}, facts)),
+            "worker,leases,tables,failed,refused,expired,newest_request,newest_failure\n"
+            "w1 (rack 7),2,30,1,0,4,2027-01-15T08:00:00Z,0011: crashed\n"
+            "w2 (rack 8),0,5,0,0,0,,\n");
+  EXPECT_EQ(row_of(facts, "symbolizer workers"), "ok 2; 2 builds leased, 35 tables made");
+  facts.server->symbolizers.at(1).refused = 3;
+  EXPECT_EQ(
+      row_of(facts, "symbolizer workers"),
+      "warning 2; 2 builds leased, 35 tables made; 3 of their tables were refused: plimsoll status --by "
+      "symbolizer");
 }
 
 TEST(Status, ListsBackgroundWorkWithItsLastError) {
@@ -269,7 +337,7 @@ TEST(Status, OfADataDirectoryIsWhatItsFilesSay) {
   Fleet fleet;
   fleet.add({.seed = 1});
   fleet.register_machine("m1");
-  const auto facts = StatusFacts::load(fleet.path(), std::nullopt);
+  const auto facts = StatusFacts::load(fleet.path(), *store::open_fleet(fleet.path()), std::nullopt);
   ASSERT_TRUE(facts) << facts.error().text();
   EXPECT_THAT(row_of(*facts, "server"), HasSubstr("ok not asked; "));
   EXPECT_EQ(row_of(*facts, "profiles pending"), "ok 0 of 1");

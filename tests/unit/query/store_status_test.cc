@@ -29,7 +29,8 @@ store::StoreAccount account() {
   account.archive_bytes = 500;
   account.symbol_bytes = 100;
   account.span_bytes = 250;
-  account.other_bytes = 150;
+  account.burst_bytes = 50;
+  account.other_bytes = 100;
   account.block_bytes_a_day = 200;
   account.disk_free_bytes = 6000;
   return account;
@@ -42,6 +43,7 @@ store::RetentionLimits limits() {
   limits.full_max_bytes = 5000;
   limits.symbols_max_bytes = 1000;
   limits.traces_max_bytes = 1000;
+  limits.bursts_max_bytes = 1000;
   limits.min_free_bytes = 1000;
   return limits;
 }
@@ -69,6 +71,7 @@ TEST(StoreStatus, ByLimitSaysHowMuchIsUsedAndForHowLongItLasts) {
       "symbol tables,100,1000,0.1,,,,retention.symbols_max_bytes,those not used for the longest time are "
       "dropped\n"
       "request traces,250,1000,0.25,,,7,retention.traces_max_bytes,the oldest block is dropped\n"
+      "bursts,50,1000,0.05,,,7,retention.bursts_max_bytes,the oldest recording is dropped\n"
       "disk,5000,10000,0.5,200,50,,retention.min_free_bytes,\"the oldest block is dropped, "
       "and uploads wait\"\n");
 }

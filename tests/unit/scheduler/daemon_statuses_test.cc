@@ -34,6 +34,28 @@ class DaemonStatusesTest : public ::testing::Test {
   DaemonStatuses statuses_{kNsPerHour};
 };
 
+TEST_F(DaemonStatusesTest, TellsDaemonsThatCannotRecordBurstsFromThoseThatDoNotSay) {
+  note("old", {});
+  wire::DaemonStatus status;
+  status.mutable_bursts()->set_can_record(true);
+  note("m1", status);
+  note("m2", status);
+  status.mutable_bursts()->set_can_record(false);
+  status.mutable_bursts()->set_why_not("no tracefs\x1b");
+  status.mutable_recording_counts()->set_spooled(9);
+  status.mutable_recording_counts()->set_delivered(3);
+  status.mutable_recording_counts()->set_dropped_no_room(1);
+  note("m3", status);
+  status.mutable_recording_counts()->set_delivered(UINT64_MAX);
+  note("m4", status);
+  EXPECT_EQ(totals().can_record_bursts, 2);
+  EXPECT_EQ(totals().cannot_record_bursts, 2);
+  EXPECT_EQ(totals().bursts_not_reported, 1);
+  EXPECT_EQ(totals().recordings_queued, 5);
+  EXPECT_TRUE(totals().why_no_bursts.starts_with("m3: no tracefs")) << totals().why_no_bursts;
+  EXPECT_EQ(totals().why_no_bursts.find('\x1b'), std::string::npos);
+}
+
 TEST_F(DaemonStatusesTest, SumsUpTheNewestOfEachLiveDaemon) {
   wire::DaemonStatus status;
   status.set_problem("no perf events: denied");

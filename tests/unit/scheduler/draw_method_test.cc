@@ -17,11 +17,11 @@ TEST_F(DrawMethodTest, ADrawThatIsNotByChanceIsFound) {
   draw(kStartNs - 3 * kHeartbeatNs);
   add_machine("m99", "a", kStartNs, {"db"});  // and the fleet is another by now
   const auto draw = **open_store().draw(kept()[0].draw.id);
-  ASSERT_TRUE(draw_again(draw, machines_));
+  ASSERT_TRUE(draw_again(draw, fleet_at()));
   const auto complaint = [&](const auto& change) {
     store::DrawWithMachines changed = draw;
     change(changed);
-    const Status again = draw_again(changed, machines_);
+    const Status again = draw_again(changed, fleet_at());
     return again ? "" : again.error().text();
   };
   EXPECT_THAT(complaint([](auto& d) { d.machines[0].machine_id = "m99"; }),
@@ -50,9 +50,9 @@ TEST_F(DrawMethodTest, WhoRestsFollowsFromTheSeedOfTurns) {
   draw(kStartNs - 3 * kHeartbeatNs);
   store::DrawWithMachines draw = **open_store().draw(kept()[0].draw.id);
   ASSERT_EQ(draw.draw.method->turns(), 2);
-  EXPECT_TRUE(draw_again(draw, machines_));
+  EXPECT_TRUE(draw_again(draw, fleet_at()));
   draw.draw.method->set_turns_seed(draw.draw.method->turns_seed() + 1);
-  EXPECT_FALSE(draw_again(draw, machines_));
+  EXPECT_FALSE(draw_again(draw, fleet_at()));
 }
 
 }  // namespace

@@ -27,6 +27,20 @@ TEST(DrawPolicy, RefusesWhatMakesNoSense) {
   EXPECT_EQ(field([](auto& s) { s.safety.share_of_job = 0; }), "share_of_job");
   EXPECT_EQ(field([](auto& s) { s.safety.share_of_platform = 1.5; }), "share_of_platform");
   EXPECT_EQ(field([](auto& s) { s.safety.share_of_cpu = 0; }), "share_of_cpu");
+  // 256 ms in every 32.768 s.
+  const auto bursts = [](DrawSettings& s, int64_t duration_ns) -> wire::BurstRequest& {
+    s.collects.mutable_bursts()->set_config_bits(0x7f00);
+    s.collects.mutable_bursts()->set_duration_ns(duration_ns);
+    return *s.collects.mutable_bursts();
+  };
+  EXPECT_EQ(field([&](auto& s) { bursts(s, 5 * kNsPerMinute); }), "");
+  EXPECT_EQ(field([&](auto& s) { bursts(s, 5 * kNsPerMinute).set_config_bits(5); }), "bursts.config");
+  EXPECT_EQ(field([&](auto& s) { bursts(s, 11 * kNsPerMinute); }), "bursts.duration") << "over the interval";
+  EXPECT_EQ(field([&](auto& s) { bursts(s, 33 * kNsPerSecond); }), "bursts.duration") << "may have no burst";
+  EXPECT_EQ(field([&](auto& s) { bursts(s, 34 * kNsPerSecond); }), "");
+  EXPECT_EQ(field([&](auto& s) { bursts(s, kNsPerMinute).add_events("weather"); }), "bursts.events");
+  EXPECT_EQ(field([&](auto& s) { bursts(s, kNsPerMinute).set_max_overhead(1.5); }),
+            "bursts.max_overhead_percent");
 }
 
 TEST(DrawPolicy, SaysWhatItIs) {
@@ -42,6 +56,11 @@ TEST(DrawPolicy, SaysWhatItIs) {
   wanted.strata = {};
   wanted.size = {.fraction = 0.001, .min_per_stratum = 1};
   EXPECT_THAT(DrawPolicy::make(wanted, 1)->text(), HasSubstr("0.1 % of the machines, min 1 per stratum"));
+  wanted.collects.mutable_bursts()->set_config_bits(0x7f00);
+  wanted.collects.mutable_bursts()->set_duration_ns(5 * kNsPerMinute);
+  wanted.collects.mutable_bursts()->add_events("system-calls");
+  EXPECT_THAT(DrawPolicy::make(wanted, 1)->text(),
+              HasSubstr("CPU time; bursts 7,8 for 5m with system-calls"));
 }
 
 }  // namespace

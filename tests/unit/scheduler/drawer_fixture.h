@@ -45,12 +45,12 @@ class DrawerFixture : public ::testing::Test {
   void TearDown() override {
     for (const auto& of_list : kept()) {
       const auto draw = open_store().draw(of_list.draw.id);
-      const Status again = draw_again(**draw, machines_);
+      const Status again = draw_again(**draw, fleet_at());
       EXPECT_TRUE(again) << again.error().text();
     }
   }
 
-  // Begins, or begins anew as after a restart.
+  // Starts, or starts again as after a restart.
   void start(const DrawSettings& settings, int64_t now_ns) {
     drawer_.reset();
     breaker_ = *CollectionBreaker::open(open_store(), {});
@@ -59,6 +59,10 @@ class DrawerFixture : public ::testing::Test {
   }
   store::DrawStore open_store() {
     return *store::DrawStore::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite);
+  }
+
+  store::FleetAt fleet_at() {
+    return [this](int64_t time_ns) { return machines_.fleet_at(time_ns); };
   }
 
   void add_machine(const std::string& id, const std::string& platform, int64_t now_ns,

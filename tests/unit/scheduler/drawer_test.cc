@@ -122,6 +122,31 @@ TEST_F(DrawerTest, SetsOfEventsTakeTurns) {
   EXPECT_THAT(events, ElementsAre("", "", "cache-misses", "cache-misses", "cycles", "cycles"));
 }
 
+TEST_F(DrawerTest, AnsweredKindsOfApplicationsAreKept) {
+  DrawSettings everybody = settings();
+  everybody.size.fraction = 1;
+  start(everybody, kStartNs - kNsPerMinute);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
+  const store::Draw draw = kept()[0].draw;
+  const int64_t end_ns = draw.window_start_ns + draw.window_ns;
+  EXPECT_THAT(heard_from("m02", kStartNs - 1), SizeIs(1));
+  wire::AssignmentReport done = report(draw.id, wire::DONE);
+  wire::ApplicationKindReport& heap = *done.add_application_kinds();
+  heap.set_kind("heap");
+  heap.set_endpoints(4);
+  heap.set_answered(3);
+  EXPECT_THAT(heard_from("m02", end_ns + 1, {done}), IsEmpty());
+  EXPECT_THAT(heard_from("m02", end_ns + 2, {done}), IsEmpty());
+  const auto draws = kept();
+  for (const store::DrawnMachine& machine : draws[0].machines) {
+    ASSERT_EQ(machine.kinds.size(), machine.machine_id == "m02" ? 1 : 0) << machine.machine_id;
+    if (!machine.kinds.empty()) {
+      EXPECT_EQ(machine.kinds[0].answered(), 3);
+    }
+  }
+}
+
 TEST_F(DrawerTest, WhatBecomesOfEachMachineIsNoted) {
   DrawSettings everybody = settings();
   everybody.size.fraction = 1;
@@ -160,7 +185,7 @@ TEST_F(DrawerTest, WhatBecomesOfEachMachineIsNoted) {
                    std::pair("m09", "answered"), std::pair("m10", "partial"), std::pair("m11", "late"))));
 }
 
-// What crashed while it measured would crash again; what was started anew before has lost nothing.
+// What crashed while it measured would crash again; what was restarted before has lost nothing.
 TEST_F(DrawerTest, ADaemonThatHasForgottenWhatItMeasuresIsNotToldAgain) {
   add_machines(kStartNs - 4 * kHeartbeatNs);
   draw(kStartNs - 3 * kHeartbeatNs);

@@ -90,6 +90,24 @@ TEST(CheckReports, NonsenseIsBlamedOnItsField) {
             "assignments[0].state");
   EXPECT_EQ(blamed_report([](Report& report) { report.set_detail(std::string(4097, 'x')); }),
             "assignments[0].detail");
+  EXPECT_EQ(blamed_report([](Report& report) { report.mutable_bursts()->set_detail("\x1b[31m"); }),
+            "assignments[0].bursts.detail");
+  const auto with_kind = [](uint32_t endpoints, uint32_t answered, uint32_t with_cause,
+                            const std::string& kind) {
+    return blamed_report([&](Report& report) {
+      wire::ApplicationKindReport& added = *report.add_application_kinds();
+      added.set_kind(kind);
+      added.set_endpoints(endpoints);
+      added.set_answered(answered);
+      added.set_with_cause(with_cause);
+    });
+  };
+  EXPECT_EQ(with_kind(4, 1, 3, "heap"), "");
+  EXPECT_EQ(with_kind(4, 5, 0, "heap"), "assignments[0].application_kinds");
+  EXPECT_EQ(with_kind(4, 1, 4, "heap"), "assignments[0].application_kinds");
+  EXPECT_EQ(with_kind(100'001, 1, 1, "heap"), "assignments[0].application_kinds");
+  EXPECT_EQ(with_kind(1, 1, 0, ""), "assignments[0].application_kinds");
+  EXPECT_EQ(with_kind(1, 1, 0, "a\nb"), "assignments[0].application_kinds");
   wire::HeartbeatRequest many;
   for (int i = 0; i < 101; ++i) {
     wire::AssignmentReport& report = *many.add_assignments();

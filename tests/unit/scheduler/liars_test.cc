@@ -137,7 +137,7 @@ TEST_F(Liars, ClaimsThatCannotBeLeaveTheAnswersAsTheyWere) {
   // Who said it.
   const auto machines =
       query::machines({.now_ns = kNowNs}, **query::Snapshot::load(ingest_->directory().path()),
-                      *query::LiveFleet::load(ingest_->directory().path()));
+                      *query::LiveFleet::load(*store::open_fleet(ingest_->directory().path())));
   EXPECT_THAT(machines.notes, Contains(StartsWith("25 machines sent implausible profiles")));
   for (const auto& row : machines.rows) {
     const bool is_honest = std::get<std::string>(row[0]).starts_with("honest");

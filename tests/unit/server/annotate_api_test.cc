@@ -13,10 +13,13 @@
 
 #include "base/file.h"
 #include "base/unique_fd.h"
+#include "http/listener.h"
 #include "proto/symbol_table.pb.h"
 #include "query/annotate/annotation_codec.h"
 #include "symbolizer/process/messages.h"
+#include "symbolizer/repository/repository.h"
 #include "tests/unit/query/fleet_fixture.h"
+#include "tests/unit/symbolizer/repository/sample_binary.h"
 
 namespace plimsoll::server::annotate_api_test {
 namespace {
@@ -78,6 +81,7 @@ class AnnotateApi : public ::testing::Test {
         .worker = {.argv = {"/bin/sh", "-c", "cd '" + folder_.path() + "' && " + script_}},
         .roots = {{"/srv"}, {"/usr/lib/debug"}},
         .sources = sources_,
+        .source_servers = source_servers_,
         .folder = folder_.path()};
     settings.worker.argv = script_.empty() ? std::vector<std::string>() : settings.worker.argv;
     return annotate_routes(snapshots_, settings).front();
@@ -104,6 +108,7 @@ class AnnotateApi : public ::testing::Test {
   query::SnapshotCache snapshots_;
   plimsoll::testing::TemporaryDirectory folder_;
   std::vector<annotate::SourceRoot> sources_{{.prefix = "/build", .folder = folder_ / "src"}};
+  std::vector<SourceServer> source_servers_;
   std::string script_;
 };
 
@@ -141,6 +146,34 @@ TEST_F(AnnotateApi, OpensNoFileThatDebugInformationAloneNames) {
     ASSERT_EQ(answer.status, 200) << answer.body;
     EXPECT_THAT(answer.body, AllOf(Not(HasSubstr("secret line")), HasSubstr("without source text"))) << path;
   }
+}
+
+TEST_F(AnnotateApi, AsksASourceServerForTheRevisionOfTheBinary) {
+  http::Route raw;
+  raw.method = "GET";
+  raw.path = "/raw/";
+  raw.is_prefix = true;
+  raw.right = http::Right::kRead;
+  raw.handle = [](const http::Request& request) {
+    return request.path == "/raw/4f2c/a.c"
+               ? http::Response{.content_type = "text/plain", .body = "x\nfetched;\n"}
+               : http::Response{.status = 404};
+  };
+  const auto listener = *http::Listener::start({}, {raw});
+  sources_.clear();
+  source_servers_ = *parse_source_servers(
+      {fmt::format("/build = http://{}/raw/{{revision}}/{{path}}", listener->address())});
+  const http::Response without = get({{"function", "parse"}});
+  EXPECT_THAT(without.body, AllOf(Not(HasSubstr("fetched;")), HasSubstr("no label")));
+
+  auto repository = *symbolizer::BinaryRepository::open(fleet_.path(), {});
+  auto staged = *repository->stage();
+  ASSERT_TRUE(staged.write(as_bytes(symbolizer::image_of({.build_id = kId}))));
+  ASSERT_TRUE(
+      repository->add(std::move(staged), {.source = "ci", .labels = {{"revision", "4f2c"}}, .now_ns = 1}));
+  const http::Response answer = get({{"function", "parse"}});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_THAT(answer.body, HasSubstr("fetched;"));
 }
 
 TEST_F(AnnotateApi, QuestionsThatCannotBeAnsweredSayWhy) {

@@ -50,6 +50,11 @@ TEST_F(ConfigCheck, FindsNothingWhereAllIsWell) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "data")) << "a check makes nothing";
 }
 
+TEST_F(ConfigCheck, NamesADebuginfodThatIsNone) {
+  EXPECT_THAT(findings("[server]\ndata = \"FOLDER/data\"\n[symbols]\ndebuginfod = [\"localhost:8002\"]\n"),
+              ElementsAre(AllOf(StartsWith("error symbols.debuginfod"), HasSubstr("http://HOST:PORT"))));
+}
+
 TEST_F(ConfigCheck, NamesWhatWouldKeepAServerFromStarting) {
   std::filesystem::create_directory(folder_ / "letters");
   write("letters/to-mother.txt", "dear");
@@ -67,6 +72,22 @@ TEST_F(ConfigCheck, NamesWhatWouldKeepAServerFromStarting) {
                   AllOf(StartsWith("error server.certificate: "), HasSubstr("none.pem")),
                   StartsWith("error collect.window: "),
                   AllOf(StartsWith("error inventory.machines: "), HasSubstr("web-1"))));
+}
+
+TEST_F(ConfigCheck, NamesBurstsThatCannotBeRecorded) {
+  const auto recording = [this](const std::string& bursts) {
+    return findings("[server]\ndata = \"FOLDER/data\"\n[draw]\ninterval = \"10min\"\n[bursts]\n" + bursts);
+  };
+  EXPECT_THAT(recording("config = \"7,8\""), IsEmpty());
+  EXPECT_THAT(recording("config = \"7;8\""), ElementsAre(StartsWith("error bursts.config: ")));
+  EXPECT_THAT(recording("config = \"7,8\"\nduration = \"20min\""),
+              ElementsAre(StartsWith("error bursts.duration: ")));
+  EXPECT_THAT(recording("config = \"7,8\"\nevents = [\"weather\"]"),
+              ElementsAre(AllOf(StartsWith("error bursts.events: "), HasSubstr("weather"))));
+  write("server.toml", "[bursts]\nconfig = \"7,8\"\n");
+  const auto without_draws = config::load_server_config({.path = folder_ / "server.toml"});
+  ASSERT_FALSE(without_draws);
+  EXPECT_EQ(without_draws.error().field, "bursts.config");
 }
 
 // At 99 stacks per second a CPU has 0.185 % less: of 8 % of the machines, for 10 s of 15 s, 0.00987 % of all.
@@ -113,6 +134,15 @@ TEST_F(ConfigCheck, LooksAtSourceRoots) {
               ElementsAre(AllOf(StartsWith("warning sources.roots: "), HasSubstr("/gone is not a folder"))));
   EXPECT_THAT(roots("\"src\""),
               ElementsAre(AllOf(HasSubstr("sources.roots"), HasSubstr("is not a source root"))));
+}
+
+TEST_F(ConfigCheck, LooksAtSourceServers) {
+  const auto urls = [this](const std::string& list) {
+    return findings("[server]\ndata = \"FOLDER/data\"\n[sources]\nurls = [" + list + "]\n");
+  };
+  EXPECT_THAT(urls("\"/build = https://code.example/{path}\""), IsEmpty());
+  EXPECT_THAT(urls("\"https://code.example/{path}\""),
+              ElementsAre(AllOf(HasSubstr("sources.urls"), HasSubstr("is not a source server"))));
 }
 
 }  // namespace

@@ -37,8 +37,9 @@ class HealthApi : public ::testing::Test {
     breaker_ = *scheduler::CollectionBreaker::open(std::move(store), {});
     service_ = std::make_unique<scheduler::FleetService>(*ingest_, scheduler::FleetOptions(), *breaker_,
                                                          nullptr, [] {});
-    health_ = std::make_unique<HealthCollector>(ingest_->directory().path(), *service_, work_,
-                                                [] { return std::vector<ListenerHealth>(); });
+    health_ = std::make_unique<HealthCollector>(
+        ingest_->directory().path(), *service_, work_, [] { return std::vector<ListenerHealth>(); },
+        [] { return std::vector<query::SymbolizerWorkerHealth>(); });
     routes_ = health_routes(*health_, [this] { return readiness(work_.all(), now_ns()); });
   }
 

@@ -26,6 +26,7 @@ namespace {
 
 using plimsoll::testing::kStartNs;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class QueryApi : public ::testing::Test {
  protected:
@@ -137,7 +138,7 @@ TEST_F(QueryApi, HoldsQuestionsAboutTracesToTheirLimits) {
 }
 
 TEST_F(QueryApi, AnswersWithRequestTracesToReaders) {
-  for (const char* const name : {"/api/v1/diagnosis", "/api/v1/trace"}) {
+  for (const char* const name : {"/api/v1/diagnosis", "/api/v1/regressions", "/api/v1/trace"}) {
     EXPECT_EQ(route_of(name)->right, http::Right::kRead) << name;
     EXPECT_EQ(route_of(name)->threads, http::Threads::kLong) << name;
   }
@@ -146,6 +147,32 @@ TEST_F(QueryApi, AnswersWithRequestTracesToReaders) {
   const http::Response none = route_of("/api/v1/trace")->handle(request);
   EXPECT_EQ(none.status, 404);
   EXPECT_THAT(none.body, HasSubstr("no such trace"));
+}
+
+// What a reader is not told of the server's own files is no reason to change names in traces.
+TEST_F(QueryApi, LeavesRoutesBelowTheDataDirectoryAsTheyAre) {
+  const std::string route = "GET " + (folder_ / "data") + "/items";
+  const int64_t start_ns = wall_now_ns() - kNsPerHour;
+  std::vector<plimsoll::testing::PlainSpan> spans;
+  for (uint64_t i = 1; i <= 200; ++i) {
+    const bool is_new = i % 2 == 0;
+    const int64_t began_ns = start_ns + static_cast<int64_t>(i) * kNsPerSecond;
+    spans.push_back({.trace = {.high = 1, .low = i},
+                     .start_ns = began_ns,
+                     .end_ns = began_ns + (is_new ? 20 : 10) * kNsPerMs,
+                     .operation = route,
+                     .machine = "node-" + std::to_string(i % 10),
+                     .version = is_new ? "2.0" : "1.0"});
+  }
+  const auto sink = store::open_span_sink(made_->directory());
+  ASSERT_TRUE(sink) << sink.error().text();
+  ASSERT_TRUE((*sink)->add(plimsoll::testing::span_set_of(spans), 1));
+  http::Request request;
+  request.caller.role = http::Role::kRead;
+  const http::Response response = route_of("/api/v1/regressions")->handle(request);
+  ASSERT_EQ(response.status, 200) << response.body;
+  EXPECT_THAT(response.body, HasSubstr("cart " + route));
+  EXPECT_THAT(response.body, Not(HasSubstr("GET items")));
 }
 
 TEST_F(QueryApi, WritesTheAuditLogBeforeItIsShown) {

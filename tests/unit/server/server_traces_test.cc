@@ -2,10 +2,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <map>
 #include <memory>
+#include <numeric>
+#include <random>
+#include <span>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "http/client.h"
+#include "query/traces/stored_requests.h"
 #include "server/server.h"
 #include "store/directory/disk_usage.h"
 #include "store/store.h"
@@ -17,6 +26,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 // Of a span with this ID, in a trace of the same number.
 std::string otlp_json(int number) {
@@ -82,7 +92,74 @@ TEST_F(ServerTraces, AreKeptOnceAndStayWhenTheServerStartsAgain) {
   EXPECT_THAT(answer_of(*source), ElementsAre(first, second));
 }
 
+TEST_F(ServerTraces, HaveTheAttributesThatAreConfigured) {
+  const std::string span =
+      R"([{"traceId": "2", "id": "2", "name": "put", "timestamp": 1700000000000000, "duration": 3,
+           "tags": {"host.type": "c7", "tenant": "a", "secret": "b"}}])";
+  const auto attributes_with = [&](const std::vector<std::string>& kept) {
+    config_.traces_attributes = kept;
+    config_.data_dir = folder_ / ("data" + std::to_string(kept.size()));
+    const auto server = start();
+    EXPECT_EQ(post(*server, "/api/v2/spans", span), 202);
+    const auto spans = answer_of(*store::open_span_source(config_.data_dir));
+    return spans.empty() ? std::map<std::string, std::string>() : spans.front().attributes;
+  };
+  EXPECT_THAT(attributes_with({"host.type", "tenant"}),
+              ElementsAre(Pair("host.type", "c7"), Pair("tenant", "a")));
+  EXPECT_THAT(attributes_with({}), IsEmpty());
+}
+
 // As profiles are: traces would take what is left of the disk, and profiles be dropped for it.
+// Of one trace: span N is called by span N / 2, and each service has its own sender.
+std::string otlp_json_of_tree(std::span<const int> numbers) {
+  constexpr int64_t kBeginNs = int64_t{1'700'000'000} * 1'000'000'000;
+  constexpr int64_t kEndNs = kBeginNs + 1'000'000;
+  std::string list;
+  for (const int number : numbers) {
+    const int64_t depth = std::bit_width(static_cast<unsigned>(number));
+    list += fmt::format(
+        R"({0}{{"resource": {{"attributes": [{{"key": "service.name", "value": {{"stringValue": "s{1}"}}}}]}},
+          "scopeSpans": [{{"spans": [{{"traceId": "{2:032x}", "spanId": "{3:016x}", "parentSpanId": "{4:016x}", "name": "call",
+            "startTimeUnixNano": "{5}", "endTimeUnixNano": "{6}"}}]}}]}})",
+        list.empty() ? "" : ", ", number % 50, 7, number, number / 2, kBeginNs + depth, kEndNs - depth);
+  }
+  return fmt::format(R"({{"resourceSpans": [{}]}})", list);
+}
+
+TEST_F(ServerTraces, OneTraceOfFiftySendersInAnyOrderIsOneTree) {
+  constexpr int kSenders = 50;
+  constexpr int kRequests = 5;
+  constexpr int kSpansOfRequest = 4;
+  std::vector<int> numbers(kSenders * kRequests * kSpansOfRequest);
+  std::iota(numbers.begin(), numbers.end(), 1);
+  std::ranges::shuffle(numbers, std::mt19937_64(3));
+  const auto server = start();
+  {
+    std::vector<std::jthread> senders;
+    for (int sender = 0; sender < kSenders; ++sender) {
+      senders.emplace_back([&, sender] {
+        for (int request = 0; request < kRequests; ++request) {
+          const auto begin = static_cast<size_t>((sender * kRequests + request) * kSpansOfRequest);
+          const auto of_request = std::span(numbers).subspan(begin, kSpansOfRequest);
+          EXPECT_EQ(post(*server, "/v1/traces", otlp_json_of_tree(of_request)), 200);
+        }
+      });
+    }
+  }
+  const auto read = query::read_stored_request(config_.data_dir, {.high = 0, .low = 7});
+  ASSERT_TRUE(read) << read.error().text();
+  ASSERT_EQ(read->assembly.traces.size(), 1);
+  const traces::Trace& trace = read->assembly.traces.front();
+  EXPECT_FALSE(trace.is_partial);
+  const auto nodes = read->assembly.nodes_of(trace);
+  ASSERT_EQ(nodes.size(), numbers.size());
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    const traces::SpanId id = read->spans->spans()[nodes[i].span].id;
+    ASSERT_NE(nodes[i].parent, traces::kNoNode) << id;
+    EXPECT_EQ(read->spans->spans()[nodes[nodes[i].parent].span].id, id / 2);
+  }
+}
+
 TEST_F(ServerTraces, AreSentAwayWhileTheDiskIsNearlyFull) {
   const auto disk_bytes = store::disk_bytes(folder_.path());
   ASSERT_TRUE(disk_bytes) << disk_bytes.error().text();

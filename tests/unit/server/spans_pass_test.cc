@@ -1,8 +1,11 @@
 // When blocks of request traces are dropped.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
+#include <span>
 #include <stop_token>
+#include <utility>
 
 #include "server/passes.h"
 
@@ -12,7 +15,7 @@ namespace {
 // Counts what it is asked to drop.
 class CountingSpanSink : public store::SpanSink {
  public:
-  Result<store::SpansKept> add(const traces::SpanSet& /*spans*/, double /*weight*/) override {
+  Result<store::SpansKept> add_all(std::span<const store::SpanBatch> /*batches*/) override {
     return store::SpansKept();
   }
   Status settle() override { return {}; }
@@ -24,10 +27,17 @@ class CountingSpanSink : public store::SpanSink {
     ++oldest_dropped;
     return true;
   }
+  Result<store::SpanFilesMerged> merge_once(const std::stop_token& /*stop*/) override {
+    ++merges;
+    return small_files < 8 ? store::SpanFilesMerged()
+                           : store::SpanFilesMerged{.merged = std::exchange(small_files, 0), .made = 1};
+  }
 
   uint64_t due = 0;
   bool is_failing = false;
   int oldest_dropped = 0;
+  uint64_t small_files = 0;
+  int merges = 0;
 };
 
 class SpansPassTest : public ::testing::Test {
@@ -50,6 +60,23 @@ TEST_F(SpansPassTest, DropsTheOldestBlockOfADiskThatIsNearlyFull) {
   free_bytes_ = 1099;
   EXPECT_TRUE(run());
   EXPECT_EQ(sink_.oldest_dropped, 1);
+}
+
+TEST_F(SpansPassTest, MergesSmallFilesOneAfterTheOther) {
+  sink_.small_files = 8;
+  const auto merged = run();
+  ASSERT_TRUE(merged) << merged.error().text();
+  EXPECT_EQ(merged->after, std::chrono::nanoseconds(0)) << "there may be more";
+  const auto idle = run();
+  ASSERT_TRUE(idle) << idle.error().text();
+  EXPECT_GT(idle->after, std::chrono::nanoseconds(0));
+}
+
+TEST_F(SpansPassTest, MergesNothingWhileTheDiskIsNearlyFull) {
+  sink_.small_files = 8;
+  free_bytes_ = 1099;
+  EXPECT_TRUE(run());
+  EXPECT_EQ(sink_.merges, 0);
 }
 
 TEST_F(SpansPassTest, WaitsForTheRoomOfWhatWasDueAnyway) {

@@ -39,7 +39,7 @@ constexpr int64_t kBegin = 472'222 * kNsPerHour;
 class TraceDiagnosis : public ::testing::Test {
  protected:
   // Requests of a service, one a minute for an hour.
-  void add_hour(int64_t begin_ns) {
+  void add_hour(int64_t begin_ns, int64_t duration_ns = kNsPerMs) {
     const auto sink = store::open_span_sink(ingest_->directory());
     ASSERT_TRUE(sink) << sink.error().text();
     std::vector<PlainSpan> spans;
@@ -49,7 +49,7 @@ class TraceDiagnosis : public ::testing::Test {
       spans.push_back({.trace = {.high = 1, .low = id},
                        .id = id,
                        .start_ns = start_ns,
-                       .end_ns = start_ns + kNsPerMs + minute});
+                       .end_ns = start_ns + duration_ns + minute});
     }
     ASSERT_TRUE((*sink)->add(span_set_of(spans), 20));
   }
@@ -143,6 +143,34 @@ TEST_F(TraceDiagnosis, DropsOldHours) {
   EXPECT_LE(kept().size(), 11);
   EXPECT_GE(kept().size(), 9);
   EXPECT_EQ(kept()[0].begin_ns, kBegin + 19 * kNsPerHour);
+}
+
+TEST_F(TraceDiagnosis, FindingsAndStatisticsStayWhenTheSpansAreGone) {
+  add_hour(kBegin);
+  add_hour(kBegin + kNsPerHour, 300 * kNsPerMs);
+  ASSERT_TRUE(run(kBegin + 2 * kNsPerHour + 10 * kNsPerMinute));
+  const auto before = kept();
+  {
+    const auto sink = store::open_span_sink(ingest_->directory());
+    ASSERT_TRUE(sink) << sink.error().text();
+    ASSERT_TRUE((*sink)->drop_old(INT64_MAX, 0));
+  }
+  EXPECT_THAT(plimsoll::testing::answer_of(*store::open_span_source(data_dir_)), IsEmpty());
+  EXPECT_EQ(kept(), before);
+  const auto found = query::findings({}, data_dir_);
+  ASSERT_TRUE(found) << found.error().text();
+  ASSERT_THAT(found->rows, SizeIs(1));
+  const auto text = [&](std::string_view column) {
+    return query::text_in(found->rows[0][query::column_of(*found, column)]);
+  };
+  EXPECT_EQ(text("service"), "cart");
+  EXPECT_EQ(text("kind"), "slow itself");
+  EXPECT_THAT(text("evidence"), HasSubstr("cart: GET / median 300.0 ms, before 1.0 ms (60 and 60 requests)"));
+  const auto by_category = query::findings({.by_category = true}, data_dir_);
+  ASSERT_TRUE(by_category) << by_category.error().text();
+  ASSERT_THAT(by_category->rows, SizeIs(1));
+  EXPECT_EQ(query::number_in(by_category->rows[0][query::column_of(*by_category, "p50")]),
+            300 * kNsPerMs + 29);
 }
 
 TEST_F(TraceDiagnosis, SaysWhichHoursHadTooManySpans) {

@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "store/catalogue/catalogue.h"
 #include "store/frames/binding_reader.h"
 #include "store/frames/binding_writer.h"
+#include "store/frames/unused_names.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::store {
@@ -148,6 +152,99 @@ TEST_F(BindingsTest, AReaderThatFollowsHasWhatOneThatReadsAllHas) {
       for (uint32_t location = 1; location <= 4; ++location) {
         ASSERT_EQ(frames_of(location, read), frames_of(location)) << "step " << step;
       }
+    }
+  }
+}
+
+TEST_F(BindingsTest, NamesThatNoFrameUsesLeaveTheCatalogue) {
+  bind({{1, {{.function = "a", .file = "a.c"}}}, {2, {{.function = "b", .file = "b.c"}}}, {3, {}}});
+  ASSERT_TRUE(drop_unused_names(database_));
+  EXPECT_EQ(number("SELECT count(*) FROM function"), 2) << "nothing was bound again";
+  const Bindings before = *BindingReader::load(database_);
+  Bindings read = before;
+
+  bind({{1, {{.function = "better", .file = "better.c"}}}}, 2);
+  ASSERT_TRUE(drop_unused_names(database_));
+  EXPECT_EQ(number("SELECT count(*) FROM function WHERE name = 'a'"), 0);
+  EXPECT_EQ(number("SELECT count(*) FROM source_file WHERE path = 'a.c'"), 0);
+  EXPECT_EQ(number("SELECT count(*) FROM function"), 2);
+  EXPECT_EQ(number("SELECT locations FROM rebinding"), 0);
+  ASSERT_TRUE(BindingReader::extend(read, database_));
+  EXPECT_THAT(frames_of(1, read), ElementsAre("better  better.c:0"));
+  EXPECT_THAT(frames_of(2, read), ElementsAre("b  b.c:0"));
+  EXPECT_THAT(frames_of(1, before), ElementsAre("a  a.c:0")) << "a reader of before has what it read";
+  EXPECT_THAT(frames_of(1), ElementsAre("better  better.c:0"));
+}
+
+TEST_F(BindingsTest, ACatalogueThatAnOlderProgramSealedIsBoundAgain) {
+  bind({{1, {{.function = "a"}}}, {2, {{.function = "b"}}}});
+  ASSERT_TRUE(database_.run("DROP TABLE rebinding"));
+  ASSERT_TRUE(drop_unused_names(database_)) << "nothing was bound since";
+  bind({{1, {{.function = "c"}}}}, 2);
+  ASSERT_TRUE(drop_unused_names(database_));
+  EXPECT_EQ(number("SELECT count(*) FROM function WHERE name = 'a'"), 0);
+  EXPECT_THAT(frames_of(1), ElementsAre("c  :0"));
+}
+
+TEST_F(BindingsTest, AnIdOfANameIsNotGivenToAnother) {
+  bind({{1, {{.function = "a"}}}, {2, {{.function = "last"}}}});
+  Bindings read = *BindingReader::load(database_);
+  const int64_t last = number("SELECT max(id) FROM function");
+  bind({{1, {}}, {2, {}}}, 2);
+  ASSERT_TRUE(drop_unused_names(database_));
+  EXPECT_EQ(number("SELECT count(*) FROM function"), 1);
+  bind({{1, {{.function = "new"}}}}, 3);
+  EXPECT_GT(number("SELECT id FROM function WHERE name = 'new'"), last);
+  ASSERT_TRUE(drop_unused_names(database_));
+  EXPECT_EQ(number("SELECT count(*) FROM function WHERE name = 'last'"), 1)
+      << "nothing was bound again since";
+  ASSERT_TRUE(BindingReader::extend(read, database_));
+  EXPECT_THAT(frames_of(1, read), ElementsAre("new  :0"));
+  EXPECT_THAT(frames_of(2, read), IsEmpty());
+}
+
+// Large catalogues are passed over only where much was bound again.
+TEST_F(BindingsTest, FewLocationsOfManyCostNoPassOverAll) {
+  ASSERT_TRUE(
+      database_.run("INSERT INTO location (id, kind, owner, address, name) VALUES (80000, 1, 1, 5, '')"));
+  bind({{1, {{.function = "a"}}}, {2, {{.function = "b"}}}});
+  bind({{1, {{.function = "c"}}}}, 2);
+  ASSERT_TRUE(drop_unused_names(database_));
+  EXPECT_EQ(number("SELECT count(*) FROM function"), 3);
+  EXPECT_EQ(number("SELECT locations FROM rebinding"), 1);
+  ASSERT_TRUE(database_.run("UPDATE rebinding SET locations = 10000"));
+  ASSERT_TRUE(drop_unused_names(database_));
+  EXPECT_EQ(number("SELECT count(*) FROM function"), 2);
+}
+
+// Whatever is bound again, and whenever names are removed: a reader that follows, one that reads all, and the bindings themselves agree.
+TEST_F(BindingsTest, RemovedNamesAreMissedByNoReader) {
+  std::mt19937_64 random(41);
+  std::map<uint32_t, std::vector<std::string>> model;
+  Bindings read = *BindingReader::load(database_);
+  for (int step = 0; step < 300; ++step) {
+    std::vector<Binding> bindings;
+    for (uint32_t location = 1; location <= 4; ++location) {
+      if (random() % 2 == 0) {
+        continue;
+      }
+      Binding& made = bindings.emplace_back(Binding{location, {}});
+      model[location].clear();
+      for (uint64_t depth = random() % 3; depth > 0; --depth) {
+        const std::string name = std::to_string(random() % 30);
+        made.frames.push_back({.function = name, .file = name + ".c"});
+        model[location].push_back(name + "  " + name + ".c:0");
+      }
+    }
+    bind(bindings, step + 1);
+    if (random() % 3 == 0) {
+      ASSERT_TRUE(drop_unused_names(database_));
+      EXPECT_LE(number("SELECT count(*) FROM function"), 9) << "eight frames, and the last";
+    }
+    ASSERT_TRUE(BindingReader::extend(read, database_));
+    for (const auto& [location, frames] : model) {
+      ASSERT_EQ(frames_of(location, read), frames) << "step " << step;
+      ASSERT_EQ(frames_of(location), frames) << "step " << step;
     }
   }
 }

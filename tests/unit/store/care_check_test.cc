@@ -139,6 +139,14 @@ TEST_F(CareCheckTest, WhatWasDeletedByAgeIsNotMissing) {
   EXPECT_THAT(check(), IsEmpty());
 }
 
+// What is left where names that no frame uses any more have gone.
+TEST_F(CareCheckTest, NamesNeedNotHaveAllIds) {
+  run_sql("blocks/000001/catalogue.db",
+          "INSERT INTO function (id, linkage_name, name) VALUES (1000, '', 'the last one'); "
+          "INSERT INTO source_file (id, path) VALUES (1000, 'last.c')");
+  EXPECT_THAT(check(), IsEmpty());
+}
+
 TEST_F(CareCheckTest, EveryKindOfDamageIsFound) {
   struct Damage {
     std::string file;
@@ -207,10 +215,10 @@ TEST_F(CareCheckTest, EveryKindOfDamageIsFound) {
 
 TEST_F(CareCheckTest, SegmentsThatAreMissingOrTooManyAreNamed) {
   const std::string segment = a_segment("000002");
-  run_sql("blocks/000002/catalogue.db", "UPDATE segment SET rows = rows + 1");
+  run_sql("blocks/000002/catalogue.db", "UPDATE segment SET rows = rows - 1");
   EXPECT_THAT(check(), Contains(::testing::AllOf(StartsWith("blocks/000002/segments/"),
                                                  HasSubstr("in the catalogue it has"))));
-  run_sql("blocks/000002/catalogue.db", "UPDATE segment SET rows = rows - 1, from_ns = from_ns + 1");
+  run_sql("blocks/000002/catalogue.db", "UPDATE segment SET rows = rows + 1, from_ns = from_ns + 1");
   EXPECT_THAT(check(), Contains(HasSubstr("the times in the catalogue are not those")));
   run_sql("blocks/000002/catalogue.db", "UPDATE segment SET from_ns = from_ns - 1");
   EXPECT_THAT(check(), IsEmpty());
@@ -219,6 +227,21 @@ TEST_F(CareCheckTest, SegmentsThatAreMissingOrTooManyAreNamed) {
   EXPECT_FALSE(check_store(path_)->is_damaged);
   std::filesystem::remove(path_ + "/" + segment);
   EXPECT_THAT(check(), Contains(StartsWith(segment + ": the file is missing")));
+}
+
+// As of two processes of a program, whose threads have one name.
+TEST_F(CareCheckTest, RowsOfOneKeyAreCountedOnce) {
+  {
+    const auto ingest = *Ingest::open(path_);
+    const auto profile =
+        plimsoll::testing::make_profile({.seed = 100, .stacks = "main;f 1\nmain;f 2\nmain;g 3\n"});
+    ASSERT_TRUE(ingest->accept(as_bytes(wire::encode(profile)), {}));
+    ASSERT_TRUE(ingest->build_pending());
+  }
+  EXPECT_THAT(check(), IsEmpty());
+  run_sql("blocks/000003/catalogue.db", "UPDATE segment SET rows = rows + 1 WHERE rows = 2");
+  EXPECT_THAT(check(), ::testing::ElementsAre(HasSubstr("(note): it has 2 rows; in the catalogue it has 3")));
+  EXPECT_FALSE(check_store(path_)->is_damaged) << "older versions have written so";
 }
 
 TEST_F(CareCheckTest, FilesThatAreMissingAreNamedAndTheRestIsLookedAt) {

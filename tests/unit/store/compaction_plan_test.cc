@@ -1,4 +1,4 @@
-#include "store/compaction/compaction_plan.h"
+#include "store/compaction/plan/compaction_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -102,6 +102,7 @@ class CompactionTest : public ::testing::Test {
 
 TEST_F(CompactionTest, EightSegmentsBecomeOneWithTheSameRows) {
   add_segments(1, 8);
+  EXPECT_EQ(*compactor_->count_segments(), 8);
   const auto before = rows();
   const CompactionReport report = merge_all();
   EXPECT_EQ(report.merged, 8);
@@ -109,6 +110,7 @@ TEST_F(CompactionTest, EightSegmentsBecomeOneWithTheSameRows) {
   EXPECT_EQ(report.rows, before.size());
   EXPECT_EQ(rows(), before);
   EXPECT_THAT(files(), ElementsAre("000000000008.1.rows"));
+  EXPECT_EQ(*compactor_->count_segments(), 1);
   ASSERT_THAT(segments(), SizeIs(1));
   const SegmentEntry made = segments()[0];
   EXPECT_EQ(made.rows, before.size());

@@ -253,23 +253,59 @@ TEST(Translation, OfARequestHasTheUnionsGroups) {
   ids[Column::kOrigin] = {0, 2};
   ids[Column::kEvent] = {0, 1};
   AggregateRequest request;
-  request.filter[Column::kStack] = {true, true, false};
-  request.group[Column::kOrigin] = {0, 4, 5};
-  request.stack_groups = {.list_of_stack = {0, 1}, .first = {0, 1, 3}, .groups = {7, 8, 9}};
+  request.filter[Column::kStack] = IdSet::of_flags({true, true, false});
+  request.group[Column::kOrigin] = IdGrouping::by({0, 4, 5});
+  request.group[Column::kStack] =
+      IdGrouping::in_lists({.list_of_stack = {0, 1}, .first = {0, 1, 3}, .groups = {7, 8, 9}});
   request.measures = {{{}, {1.0, 2.0}}};
   const AggregateRequest of_block = translate(request, ids);
-  EXPECT_THAT(of_block.filter[Column::kStack], ElementsAre(true, false, true)) << "3 lies beyond the flags";
-  EXPECT_THAT(of_block.filter[Column::kOrigin], IsEmpty()) << "all are";
-  EXPECT_THAT(of_block.group[Column::kOrigin], ElementsAre(0, 5));
-  EXPECT_THAT(of_block.stack_groups.of(0), ElementsAre(7));
-  EXPECT_THAT(of_block.stack_groups.of(1), IsEmpty()) << "3 lies beyond the lists";
-  EXPECT_THAT(of_block.stack_groups.of(2), ElementsAre(8, 9));
+  EXPECT_THAT(of_block.filter[Column::kStack].flags(), ElementsAre(true, false, true))
+      << "3 lies beyond the flags";
+  EXPECT_TRUE(of_block.filter[Column::kOrigin].is_all());
+  EXPECT_THAT(of_block.group[Column::kOrigin].table(), ElementsAre(0, 5));
+  EXPECT_TRUE(of_block.group[Column::kThread].is_one());
+  const StackGroups* const lists = of_block.group[Column::kStack].lists();
+  ASSERT_NE(lists, nullptr);
+  EXPECT_THAT(lists->of(0), ElementsAre(7));
+  EXPECT_THAT(lists->of(1), IsEmpty()) << "3 lies beyond the lists";
+  EXPECT_THAT(lists->of(2), ElementsAre(8, 9));
   EXPECT_TRUE(std::isnan(of_block.measures[0][1][1])) << "origin 2 has no factor";
 
   AggregateRequest by_stack;
-  by_stack.by_stack = true;
-  EXPECT_THAT(translate(by_stack, ids).group[Column::kStack], ElementsAre(0, 3, 1));
-  EXPECT_FALSE(translate(by_stack, ids).by_stack);
+  by_stack.group[Column::kStack] = IdGrouping::each();
+  EXPECT_THAT(translate(by_stack, ids).group[Column::kStack].table(), ElementsAre(0, 3, 1));
+}
+
+// Of a block whose workloads are the union's 0, 4, 2 and 9, and whose origins are 0, 5 and 6.
+TEST(Translation, OfAFilterKeepsTheConditionsThatMadeIt) {
+  Translation ids;
+  ids[Column::kWorkload] = {0, 4, 2, 9};
+  ids[Column::kOrigin] = {0, 5, 6};
+  ids[Column::kThread] = {0, 1};
+  const EntryCondition is_web{.dimension = "job", .values = {"web"}};
+  const EntryCondition is_no_order{
+      .dimension = "draw", .values = {"order-"}, .are_prefixes = true, .is_negated = true};
+  RowFilter filter;
+  filter[Column::kWorkload] =
+      IdSet::of({2, 3, 9}).made_by({.among = IdSet::of_ranges({{0, 3}, {9, 20}}), .conditions = {is_web}});
+  filter[Column::kOrigin] = IdSet::of({6}).made_by({.conditions = {is_no_order}, .middle = {10, 20}});
+  filter[Column::kThread] = IdSet::of({1});
+  const RowFilter of_block = translate(filter, ids);
+
+  const IdSelection* const workloads = of_block[Column::kWorkload].selection();
+  ASSERT_NE(workloads, nullptr);
+  EXPECT_THAT(of_block[Column::kWorkload].ranges(), ElementsAre(IdRange{2, 3}));
+  EXPECT_THAT(workloads->among.ranges(), ElementsAre(IdRange{0, 0}, IdRange{2, 3})) << "the block's own IDs";
+  EXPECT_THAT(workloads->conditions, ElementsAre(is_web));
+
+  const IdSelection* const origins = of_block[Column::kOrigin].selection();
+  ASSERT_NE(origins, nullptr);
+  EXPECT_THAT(of_block[Column::kOrigin].ranges(), ElementsAre(IdRange{2, 2}));
+  EXPECT_TRUE(origins->among.is_all());
+  EXPECT_THAT(origins->conditions, ElementsAre(is_no_order));
+  EXPECT_EQ(origins->middle, (TimeSpan{10, 20}));
+
+  EXPECT_EQ(of_block[Column::kThread].selection(), nullptr) << "nothing is known but the IDs";
 }
 
 }  // namespace

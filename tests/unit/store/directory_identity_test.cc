@@ -10,6 +10,7 @@
 #include "proto/profile_codec.h"
 #include "store/access/access_store.h"
 #include "store/draws/draw_store.h"
+#include "store/identity/bound_database.h"
 #include "store/identity/listed_database.h"
 #include "store/ingest.h"
 #include "store/live/live_machines.h"
@@ -258,6 +259,23 @@ TEST_F(DirectoryIdentityTest, GivingItGoesOnAfterACrash) {
     expect_bound(path_);
     EXPECT_EQ(read_identity(path_)->id, identity.id);
   }
+}
+
+TEST_F(DirectoryIdentityTest, ADatabaseThatIsMadeLaterIsOfOneDirectory) {
+  constexpr const char* kSchema = "CREATE TABLE IF NOT EXISTS note (text TEXT NOT NULL)";
+  const std::string path = folder_ / "notes.db";
+  const DirectoryIdentity own = make_identity();
+  for (int opening = 1; opening <= 2; ++opening) {
+    auto database = open_bound_database(path, kSchema, own.id);
+    ASSERT_TRUE(database) << database.error().text();
+    EXPECT_EQ(directory_id_of(*database).value_or(""), own.id);
+    ASSERT_TRUE(database->execute("INSERT INTO note VALUES ('kept')"));
+    EXPECT_EQ(database->integer("SELECT count(*) FROM note", 0), opening);
+  }
+  const auto foreign = open_bound_database(path, kSchema, make_identity().id);
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().code, ErrorCode::kConflict);
+  EXPECT_THAT(foreign.error().text(), HasSubstr("making " + path));
 }
 
 TEST_F(DirectoryIdentityTest, ALostDatabaseIsMadeAgainOnlyOnRequest) {

@@ -92,6 +92,45 @@ TEST_F(DrawStoreTest, HowItWasMadeIsReadBackOfADrawThatIsAskedFor) {
   EXPECT_EQ((*open().newest(1))[0].draw.method, std::nullopt);
 }
 
+// "m1 heap 3/4 no answer x1" each.
+std::string kinds_of(const DrawWithMachines& draw) {
+  std::string text;
+  for (const DrawnMachine& machine : draw.machines) {
+    for (const wire::ApplicationKindReport& kind : machine.kinds) {
+      text += fmt::format("{} {} {}/{} {} x{}\n", machine.machine_id, kind.kind(), kind.answered(),
+                          kind.endpoints(), kind.cause(), kind.with_cause());
+    }
+  }
+  return text;
+}
+
+wire::ApplicationKindReport kind_report(const std::string& kind, uint32_t answered) {
+  wire::ApplicationKindReport report;
+  report.set_kind(kind);
+  report.set_endpoints(4);
+  report.set_answered(answered);
+  report.set_cause("no answer");
+  report.set_with_cause(4 - answered);
+  return report;
+}
+
+TEST_F(DrawStoreTest, AnsweredKindsAreKeptByMachineAndForgottenWithIt) {
+  const DrawWithMachines draw = small_draw("d1");
+  ASSERT_TRUE(open().add(draw));
+  DrawnMachine machine = draw.machines[1];
+  machine.kinds = {kind_report("heap", 3), kind_report("allocs", 1)};
+  ASSERT_TRUE(open().update_kinds("d1", machine));
+  EXPECT_EQ(kinds_of(**open(sqlite::OpenMode::kRead).draw("d1")),
+            "m5 allocs 1/4 no answer x3\nm5 heap 3/4 no answer x1\n");
+  machine.kinds = {kind_report("heap", 2)};
+  ASSERT_TRUE(open().update_kinds("d1", machine));
+  EXPECT_EQ(kinds_of(**open(sqlite::OpenMode::kRead).draw("d1")), "m5 heap 2/4 no answer x2\n");
+  ASSERT_TRUE(open().forget_machines(1500));
+  EXPECT_EQ(*sqlite::Database::open(folder_ / "draws.db", sqlite::OpenMode::kRead)
+                 ->integer("SELECT count(*) FROM drawn_kind", -1),
+            0);
+}
+
 TEST_F(DrawStoreTest, ADamagedMethodIsNotTakenForNone) {
   ASSERT_TRUE(open().add(small_draw("d1")));
   auto database = sqlite::Database::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite);
@@ -103,6 +142,7 @@ TEST_F(DrawStoreTest, AnOlderVersionsFileIsReadBeforeItsWriterHasOpenedIt) {
   ASSERT_TRUE(open().add(small_draw("d1")));
   auto database = sqlite::Database::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite);
   ASSERT_TRUE(database->run("DROP TABLE draw_method"));
+  ASSERT_TRUE(database->run("DROP TABLE drawn_kind"));
   const auto draw = open(sqlite::OpenMode::kRead).draw("d1");
   ASSERT_TRUE(draw && *draw);
   EXPECT_EQ((*draw)->draw.method, std::nullopt);

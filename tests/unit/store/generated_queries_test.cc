@@ -41,13 +41,13 @@ uint32_t factor(uint32_t event, uint32_t origin) {
 }
 
 Factors factors() {
-  Factors factors(kEvents + 1, std::vector<double>(kOrigins + 1));
+  std::vector<std::vector<double>> factors(kEvents + 1, std::vector<double>(kOrigins + 1));
   for (uint32_t event = 1; event <= kEvents; ++event) {
     for (uint32_t origin = 1; origin <= kOrigins; ++origin) {
       factors[event][origin] = factor(event, origin);
     }
   }
-  return factors;
+  return factors_of(std::move(factors));
 }
 
 class Generator {
@@ -70,16 +70,15 @@ class Generator {
     for (const Column column : kColumns) {
       request.filter[column] = filter(kNames[column], kLastIds[column]);
     }
-    for (const Column column : kGroupColumns) {
-      request.group[column] = grouping(kNames[column], kLastIds[column]);
+    for (const Column column : kColumns) {
+      if (below(column == Column::kStack ? 4 : 10) == 0) {
+        request.group[column] = IdGrouping::each();
+        add_column(kNames[column]);
+      } else {
+        request.group[column] = IdGrouping::by(groups(kNames[column], kLastIds[column]));
+      }
     }
-    request.by_stack = below(4) == 0;
-    if (request.by_stack) {
-      add_column("stack");
-    } else {
-      request.group[Column::kStack] = grouping("stack", kLastIds[Column::kStack]);
-    }
-    request.machine_group = grouping("origin", kLastIds[Column::kOrigin]);
+    request.machine_group = IdTable<uint32_t>(groups("origin", kLastIds[Column::kOrigin]));
     request.measures = {factors()};
     return {std::move(request),
             fmt::format(
@@ -93,33 +92,37 @@ class Generator {
   uint32_t below(uint32_t count) { return std::uniform_int_distribution<uint32_t>(0, count - 1)(random_); }
 
   // Of every third dimension some IDs; flags may end before the last ID.
-  std::vector<bool> filter(const std::string& dimension, uint32_t last_id) {
+  IdSet filter(const std::string& dimension, uint32_t last_id) {
     if (below(3) != 0) {
       return {};
     }
     std::vector<bool> flags(1 + below(last_id + 1));
+    std::vector<uint32_t> ids;
     std::string chosen = "-1";
     for (uint32_t id = 0; id < flags.size(); ++id) {
       flags[id] = below(3) != 0;
-      chosen += flags[id] ? fmt::format(", {}", id) : "";
+      if (flags[id]) {
+        chosen += fmt::format(", {}", id);
+        ids.push_back(id);
+      }
     }
     conditions_ += fmt::format(" and {} in ({})", dimension, chosen);
-    return flags;
+    return below(2) == 0 ? IdSet::of_flags(flags) : IdSet::of(ids);
   }
 
   // Half of the dimensions in up to all of their IDs' groups; the array may end before the last ID.
-  std::vector<uint32_t> grouping(const std::string& dimension, uint32_t last_id) {
+  std::vector<uint32_t> groups(const std::string& dimension, uint32_t last_id) {
     if (below(2) == 0) {
       add_column("0");
       return {};
     }
-    const uint32_t groups = 1 + below(last_id + 1);
+    const uint32_t count = 1 + below(last_id + 1);
     std::vector<uint32_t> group_of(1 + below(last_id + 1));
     for (uint32_t id = 0; id < group_of.size(); ++id) {
-      group_of[id] = id % groups;
+      group_of[id] = id % count;
     }
     add_column(
-        fmt::format("case when {0} < {1} then {0} % {2} else 0 end", dimension, group_of.size(), groups));
+        fmt::format("case when {0} < {1} then {0} % {2} else 0 end", dimension, group_of.size(), count));
     return group_of;
   }
 

@@ -27,8 +27,8 @@ std::vector<Row> few_rows() {
 
 AggregateRequest hits_by_stack() {
   AggregateRequest request;
-  request.by_stack = true;
-  request.measures = {Factors(kEvents, std::vector<double>(kOrigins, 1))};
+  request.group[Column::kStack] = IdGrouping::each();
+  request.measures = {Factors(kEvents, IdTable<double>(std::vector<double>(kOrigins, 1)))};
   return request;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <random>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "base/durable_file.h"
 #include "base/file.h"
+#include "store/segments/packed_column.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::store {
@@ -18,10 +20,13 @@ namespace {
 
 constexpr int64_t kTime = int64_t{1'700'000'000} * 1'000'000'000;
 
+constexpr uint32_t kAttributeSets = 200;
+
 SpanDictionaries::Sizes sizes_of(uint32_t methods, uint32_t processes) {
   SpanDictionaries::Sizes sizes;
   sizes.methods = methods;
   sizes.processes = processes;
+  sizes.attribute_sets = kAttributeSets;
   return sizes;
 }
 
@@ -50,6 +55,29 @@ class SpanSegmentTest : public ::testing::Test {
     return spans;
   }
 
+  // Of one chunk. The spans lose their attributes.
+  void write_without_attributes(std::vector<SpanRecord>& spans) {
+    for (SpanRecord& span : spans) {
+      span.attributes = 0;
+    }
+    ASSERT_TRUE(written(spans));
+    const auto file = SegmentFile::open(path_, SpanSegment::kSchema);
+    ASSERT_TRUE(file) << file.error().text();
+    std::string last_column;
+    pack_column(std::vector<uint64_t>(spans.size(), 0), last_column);
+    ASSERT_FALSE(last_column.empty());
+    SegmentFileWriter writer(SpanSegment::kSchemaWithoutAttributes);
+    std::array<std::string, SpanSegment::kSchema.parts> parts;
+    for (size_t part = 0; part < parts.size(); ++part) {
+      const auto bytes = file->part(0, part);
+      ASSERT_TRUE(bytes) << bytes.error().text();
+      parts[part] = as_text(*bytes);
+    }
+    parts.back().resize(parts.back().size() - last_column.size());
+    writer.add(file->chunks().front(), parts);
+    ASSERT_TRUE(write_file_durably(path_, as_bytes(writer.finish())));
+  }
+
   testing::TemporaryDirectory folder_;
   const std::string path_ = folder_ / "a.spans";
 };
@@ -71,6 +99,7 @@ void add_request(std::mt19937_64& random, size_t count, std::vector<SpanRecord>&
                      .end_ns = begin_ns + static_cast<int64_t>(random() % 50'000'000),
                      .method = 1 + static_cast<uint32_t>(random() % 150),
                      .process = 1 + static_cast<uint32_t>(random() % 100),
+                     .attributes = static_cast<uint32_t>(random() % kAttributeSets),
                      .status = static_cast<traces::SpanStatus>(random() % 3),
                      .is_shared = random() % 30 == 0});
   }
@@ -158,16 +187,66 @@ TEST_F(SpanSegmentTest, ZonesPassOverChunksOfOtherTracesAndTimes) {
 }
 
 TEST_F(SpanSegmentTest, EntriesThatAreNotThereAreDamage) {
-  const auto segment = written({{.trace = {1, 1}, .id = 1, .method = 5, .process = 7}});
+  const auto segment = written({{.trace = {1, 1}, .id = 1, .method = 5, .process = 7, .attributes = 3}});
   ASSERT_TRUE(segment) << segment.error().text();
   std::vector<SpanRecord> spans;
-  for (const auto& sizes : {sizes_of(5, 8), sizes_of(6, 7)}) {
+  auto without_attributes = sizes_of(6, 8);
+  without_attributes.attribute_sets = 3;
+  for (const auto& sizes : {sizes_of(5, 8), sizes_of(6, 7), without_attributes}) {
     const Status read = segment->read(0, sizes, spans);
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().code, ErrorCode::kCorrupt);
   }
   EXPECT_TRUE(spans.empty());
   EXPECT_TRUE(segment->read(0, sizes_of(6, 8), spans));
+}
+
+TEST_F(SpanSegmentTest, PassesOverAttributesThatNobodyAsksFor) {
+  std::mt19937_64 random(7);
+  std::vector<SpanRecord> spans;
+  add_request(random, 50, spans);
+  const auto segment = written(spans);
+  ASSERT_TRUE(segment) << segment.error().text();
+  std::vector<SpanRecord> read;
+  ASSERT_TRUE(segment->read(0, sizes_of(151, 101), read, false));
+  for (SpanRecord& span : spans) {
+    span.attributes = 0;
+  }
+  EXPECT_EQ(read, in_order(spans));
+}
+
+// As versions wrote them that kept no attributes.
+TEST_F(SpanSegmentTest, ReadsFilesWithoutAttributes) {
+  std::mt19937_64 random(5);
+  std::vector<SpanRecord> spans;
+  add_request(random, 50, spans);
+  write_without_attributes(spans);
+  const auto segment = SpanSegment::open(path_);
+  ASSERT_TRUE(segment) << segment.error().text();
+  EXPECT_EQ(read_all(*segment, sizes_of(151, 101)), in_order(spans));
+}
+
+// And not a file of another version.
+TEST_F(SpanSegmentTest, DamageOfFilesWithoutAttributesIsDamage) {
+  std::mt19937_64 random(6);
+  std::vector<SpanRecord> spans;
+  add_request(random, 50, spans);
+  write_without_attributes(spans);
+  const auto content = read_file(path_, kMaxSegmentBytes);
+  ASSERT_TRUE(content) << content.error().text();
+  // Behind the version of segments: with another one it is a file of another version.
+  constexpr size_t kVersionEnd = 12;
+  for (size_t place = kVersionEnd; place < content->size(); place += 1 + random() % 7) {
+    SCOPED_TRACE(place);
+    std::string damaged = *content;
+    damaged[place] = static_cast<char>(damaged[place] ^ (1 << random() % 8));
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << damaged;
+    const auto segment = SpanSegment::open(path_);
+    std::vector<SpanRecord> read;
+    const Status done = segment ? segment->read(0, sizes_of(151, 101), read) : propagate(segment);
+    ASSERT_FALSE(done);
+    ASSERT_EQ(done.error().code, ErrorCode::kCorrupt) << done.error().text();
+  }
 }
 
 // Whichever byte is another one.

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.h"
@@ -15,6 +17,7 @@
 #include "symbolizer/symtab/symtab.h"
 #include "tests/places.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/elf/package_of.h"
 #include "tests/unit/symbolizer/build_id_of.h"
 
 namespace plimsoll::symbolizer {
@@ -94,6 +97,26 @@ TEST_F(SplitSearch, OrBesideTheDebugFile) {
   install_stripped(kPackedBinary);
   copy(kPackage, debug_path(kPackedBinary, ".debug.dwp"));
   expect_whole(kPackedBinary);
+}
+
+// Behind another unit, so that its parts begin nowhere at the start of a section.
+TEST_F(SplitSearch, APackageOfDwarf5ByGccIsRead) {
+  copy(kSplitBinary, binary_);
+  const std::string dwo = *read_file(kSplitFile, 1 << 24);
+  const auto file = elf::ElfFile::parse(as_bytes(dwo));
+  ASSERT_TRUE(file) << file.error().text();
+  const auto units = std::ranges::find(file->sections(), ".debug_info.dwo", &elf::Section::name);
+  ASSERT_NE(units, file->sections().end());
+  constexpr size_t kIdOffset = 12;
+  std::string other = dwo;
+  other[units->file_offset + kIdOffset] ^= 1;
+  plimsoll::testing::SplitPackageWriter package;
+  for (const std::string_view packed : {std::string_view(other), std::string_view(dwo)}) {
+    const Status added = package.add(as_bytes(packed));
+    ASSERT_TRUE(added) << added.error().text();
+  }
+  std::ofstream(binary_ + ".dwp", std::ios::binary) << package.bytes();
+  expect_whole(kSplitBinary);
 }
 
 TEST_F(SplitSearch, OrBesideTheBinaryOfADebugFile) {

@@ -71,6 +71,18 @@ TEST(SymbolCursor, TellsTheAliasThatPeopleKnow) {
   EXPECT_EQ(known_at(symbols, 30), "free");
 }
 
+// As .symver makes them: a function of the library's own, and the versions that programs are linked with.
+TEST(SymbolCursor, AnOldVersionIsNotTheNameThatPeopleKnow) {
+  const std::vector<NamedCode> symbols{
+      {10, 8, "open_v2", {}, STB_LOCAL},         {10, 8, "open@@LIB_2.0", {}, STB_GLOBAL},
+      {10, 8, "access@LIB_1.0", {}, STB_GLOBAL}, {30, 8, "open_v1", {}, STB_LOCAL},
+      {30, 8, "open@LIB_1.0", {}, STB_GLOBAL},   {50, 8, "close@@LIB_1.0", {}, STB_GLOBAL},
+      {50, 8, "close", {}, STB_GLOBAL}};
+  EXPECT_EQ(known_at(symbols, 10), "open@@LIB_2.0");
+  EXPECT_EQ(known_at(symbols, 30), "open@LIB_1.0") << "there is no other";
+  EXPECT_EQ(known_at(symbols, 50), "close");
+}
+
 // As every linker lays out what the C library's _init and _fini begin.
 const std::vector<CodeSection> kSections{
     {100, 120, ".init"}, {128, 160, ".plt"}, {160, 300, ".text"}, {300, 310, ".fini"}};

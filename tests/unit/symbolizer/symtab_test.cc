@@ -65,6 +65,25 @@ TEST(Symtab, TellsHowManyUnitsAnotherReaderHasRead) {
   EXPECT_EQ(Symtab::open(as_bytes(bytes))->readers(), SymtabReaders()) << "cut off";
 }
 
+TEST(Symtab, TellsWhereAKernelsTextBegins) {
+  constexpr uint64_t kText = 0xffff'ffff'8100'0000;
+  const SymtabReaders readers{.damaged = 1};
+  for (const SymtabReaders& before : {SymtabReaders(), readers}) {
+    SymtabWriter writer;
+    writer.readers(before);
+    writer.kernel_text(kText);
+    std::string bytes = std::move(writer).finish(kIdentity, SymtabQuality::kFull);
+    EXPECT_EQ(Symtab::open(as_bytes(bytes))->kernel_text(), kText);
+    EXPECT_EQ(Symtab::open(as_bytes(bytes))->readers(), before);
+    EXPECT_TRUE(Symtab::open(as_bytes(bytes))->verify());
+    bytes.pop_back();
+    seal_symtab(bytes);
+    EXPECT_EQ(Symtab::open(as_bytes(bytes))->kernel_text(), std::nullopt) << "cut off";
+  }
+  const std::string program = small_table();
+  EXPECT_EQ(Symtab::open(as_bytes(program))->kernel_text(), std::nullopt);
+}
+
 TEST(Symtab, TellsOfNoOtherReaderWhereThereWasNone) {
   const std::string bytes = small_table();
   EXPECT_EQ(Symtab::open(as_bytes(bytes))->readers(), SymtabReaders());

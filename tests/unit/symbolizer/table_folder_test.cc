@@ -23,8 +23,10 @@ constexpr std::string_view kIdentity = "\xab\xcd\x01";
 class TableFolderTest : public ::testing::Test {
  protected:
   // A table of one function.
-  MappedTable table_of(const std::string& function, SymtabQuality quality = SymtabQuality::kSymtab) const {
+  MappedTable table_of(const std::string& function, SymtabQuality quality = SymtabQuality::kSymtab,
+                       const SymtabReaders& readers = {}) const {
     SymtabWriter writer;
+    writer.readers(readers);
     const auto unit = writer.unit("", 0);
     const auto scope = writer.scope({.function = writer.function({.name = function, .unit = unit})});
     writer.row({.from = 0x1000, .scope = scope});
@@ -70,6 +72,18 @@ TEST_F(TableFolderTest, KeepsOneTableForEachBuild) {
   ASSERT_TRUE(tables_.keep(table_of("second")));
   EXPECT_EQ(kept_name(), "second");
   EXPECT_FALSE(tables_.find(wire::CONTENT_HASH, kIdentity));
+}
+
+TEST_F(TableFolderTest, TellsWhichUnitsLibdwHasReadForAKeptTable) {
+  EXPECT_FALSE(readers_of_table(folder_.path(), kIdentity)) << "there is none";
+  ASSERT_TRUE(tables_.keep(table_of("first")));
+  EXPECT_EQ(readers_of_table(folder_.path(), kIdentity), SymtabReaders());
+  const SymtabReaders readers{.damaged = 2, .relocatable = 5};
+  ASSERT_TRUE(tables_.keep(table_of("second", SymtabQuality::kFull, readers)));
+  EXPECT_EQ(readers_of_table(folder_.path(), kIdentity), readers);
+  damage(0);
+  EXPECT_FALSE(readers_of_table(folder_.path(), kIdentity));
+  EXPECT_FALSE(in_quarantine()) << "that is for who writes the folder";
 }
 
 TEST_F(TableFolderTest, ADamagedTableIsSetAside) {

@@ -4,8 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include "base/file.h"
 #include "base/hex.h"
@@ -26,6 +30,43 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
+
+// Workers that take every build, of which the file of one comes only after a pass has offered what it knew of.
+class LateOffer : public RemoteTables {
+ public:
+  bool has_workers() const override { return true; }
+  bool is_coming(std::string_view) const override { return false; }
+  bool may_offer(const WantedBinary&) override { return ++questions_ > 1 && !is_offered_; }
+  void offer(const WantedBinary&) override { is_offered_ = true; }
+  bool has(std::string_view) const override { return false; }
+  bool begin_here(std::string_view) override { return !is_offered_; }
+  std::optional<MappedTable> take(std::string_view) override { return std::nullopt; }
+  void end_here(std::string_view) override {}
+
+ private:
+  int questions_ = 0;
+  bool is_offered_ = false;
+};
+
+// Workers that take every build, of which the file of one is on disk some time before it can be offered.
+class OfferOfAComingFile : public RemoteTables {
+ public:
+  bool has_workers() const override { return true; }
+  bool is_coming(std::string_view) const override { return is_coming_; }
+  bool may_offer(const WantedBinary&) override { return !is_coming_ && !is_offered_; }
+  void offer(const WantedBinary&) override { is_offered_ = true; }
+  bool has(std::string_view) const override { return false; }
+  bool begin_here(std::string_view) override { return !is_offered_; }
+  std::optional<MappedTable> take(std::string_view) override { return std::nullopt; }
+  void end_here(std::string_view) override {}
+
+  void come() { is_coming_ = false; }
+  bool is_offered() const { return is_offered_; }
+
+ private:
+  bool is_coming_ = true;
+  bool is_offered_ = false;
+};
 
 class WorkerTest : public BindingTest {
  protected:
@@ -93,6 +134,40 @@ TEST_F(WorkerTest, OnceToldToStopItLooksUpOnlyWhatTakesNoSearch) {
   EXPECT_THAT(names(), ElementsAre("main", "exported_c", "schedule"));
 }
 
+TEST_F(WorkerTest, ABuildWhoseFileComesDuringAPassIsLeftToOthers) {
+  auto profile = make_profile({.stacks = "main 1\n"});
+  add_sample(profile, fixture_, wire::ELF, loaded_.address_of("exported_c"), 1);
+  ingest(profile);
+  LateOffer others;
+  Symbolizer symbolizer =
+      *Symbolizer::open(folder_ / "data", {{built_file()}}, {{"/nowhere/plimsoll"}}, {.remote = &others});
+  EXPECT_EQ(bind(symbolizer).locations, 0);
+  EXPECT_THAT(names(), ElementsAre("main", "unbound"));
+  EXPECT_TRUE(symbolizer.has_left(1));
+}
+
+TEST_F(WorkerTest, ABuildWhoseFileIsComingIsLeftAndOfferedByALaterPass) {
+  const SymbolRoots roots{{folder_ / "roots"}};
+  const std::string path = folder_ / "roots/library.so";
+  std::filesystem::create_directory(folder_ / "roots");
+  auto profile = make_profile({.stacks = "main 1\n"});
+  add_sample(profile, binary(kFixtureBuildId, path), wire::ELF, loaded_.address_of("exported_c"), 1);
+  ingest(profile);
+  bind(roots);
+  std::filesystem::copy_file(kFixturePath, path);
+
+  OfferOfAComingFile others;
+  Symbolizer symbolizer =
+      *Symbolizer::open(folder_ / "data", roots, {{"/nowhere/plimsoll"}}, {.remote = &others});
+  EXPECT_EQ(bind(symbolizer).renamed, 0);
+  EXPECT_TRUE(symbolizer.has_left(1));
+  EXPECT_FALSE(others.is_offered());
+  others.come();
+  EXPECT_EQ(bind(symbolizer, /*look_for_better=*/false).renamed, 0);
+  EXPECT_TRUE(others.is_offered()) << "even by a pass that looks for new addresses alone";
+  EXPECT_THAT(names(), ElementsAre("main", "?"));
+}
+
 TEST_F(WorkerTest, NothingIsLookedUpTwice) {
   auto profile = make_profile({.seed = 1, .stacks = "main 1\n"});
   add_sample(profile, fixture_, wire::ELF, loaded_.address_of("exported_c"), 1);
@@ -150,7 +225,8 @@ TEST_F(WorkerTest, KernelLocationsAreNamedByTheSymbolsAProfileBrought) {
   EXPECT_EQ(report.named, 3);
   EXPECT_THAT(names(), ElementsAre("main", "schedule", "schedule", "do_exit", "?", "?"));
   ASSERT_THAT(report.missing, SizeIs(1));
-  EXPECT_EQ(report.missing[0], "no symbols for ext4: no profile contains its symbols");
+  EXPECT_EQ(report.missing[0],
+            "no symbols for ext4: no profile contains its symbols; no separate debug file; it has no DWARF");
 }
 
 TEST_F(WorkerTest, KernelsOfTwoBuildsNameTheSameOffsetEachInItsOwnWay) {
@@ -279,6 +355,29 @@ TEST_F(LateBinding, ALaterBindingIsANewGeneration) {
   bind(symbolizer_);
   auto catalogue = *store::Catalogue::open(catalogue_path_, sqlite::OpenMode::kRead);
   EXPECT_EQ(*catalogue.database().integer("SELECT max(generation) FROM binding", -1), 2);
+}
+
+TEST_F(LateBinding, NamesThatAreReplacedLeaveTheCatalogue) {
+  add_profile(1, path_, hidden_);
+  const auto blocks = *store::symbols_of(*ingest_)->blocks();
+  int64_t bound_up_to = 0;
+  auto pending = *blocks.back()->find_pending(bound_up_to);
+  const auto found = std::ranges::find(pending, build_id_, &store::PendingBinary::identity);
+  ASSERT_NE(found, pending.end());
+  ASSERT_TRUE(blocks.back()->add_locations(true, *found));
+  const auto bind_to = [&](const std::string& function) {
+    const store::Binding binding{found->locations.front().id, {{.function = function}}};
+    const store::NamedBinary named{.ids = found->ids,
+                                   .path = path_,
+                                   .account = {.generation = 1, .reasons = "a test"},
+                                   .bindings = std::span(&binding, 1)};
+    ASSERT_TRUE(blocks.back()->bind(std::span(&named, 1)));
+  };
+  bind_to("a guess");
+  bind_to("a better guess");
+  EXPECT_THAT(names(), ElementsAre("main", "a better guess"));
+  auto catalogue = *store::Catalogue::open(catalogue_path_, sqlite::OpenMode::kRead);
+  EXPECT_EQ(*catalogue.database().integer("SELECT count(*) FROM function WHERE name = 'a guess'", -1), 0);
 }
 
 TEST_F(LateBinding, ABuildUnderSeveralPathsIsNamedUnderAll) {

@@ -163,6 +163,23 @@ TEST(Assembly, KeepsTheSameCopyInAnyOrder) {
   } while (std::ranges::next_permutation(order).found);
 }
 
+// And copies that differ in attributes only, whose keys have other numbers in each order.
+TEST(Assembly, KeepsTheCopyWithTheSameAttributesInAnyOrder) {
+  const std::vector<std::vector<Attribute>> copies{
+      {{"zone", "1"}, {"hw", "c6"}}, {{"hw", "c6"}, {"zone", "2"}}, {{"zone", "0"}, {"hw", "c7"}}, {}};
+  std::vector<size_t> order{0, 1, 2, 3};
+  do {
+    SpanSet spans({.keeps_attributes = true});
+    for (const size_t copy : order) {
+      ASSERT_TRUE(
+          spans.add({.trace = {0, 1}, .id = 1, .start_ns = 1, .end_ns = 2, .attributes = copies[copy]}));
+    }
+    const Assembly assembly = assemble(spans);
+    ASSERT_EQ(assembly.nodes.size(), 1);
+    ASSERT_EQ(assembly.nodes.front().span, std::ranges::find(order, 0U) - order.begin());
+  } while (std::ranges::next_permutation(order).found);
+}
+
 TEST(Assembly, LinksTheHalvesOfACallWithOneId) {
   const char* const expected = R"(
 web/call 0..100 gap 40

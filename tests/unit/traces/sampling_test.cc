@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace plimsoll::traces {
 namespace {
 
@@ -29,7 +31,8 @@ TEST(TraceSampling, ATraceThatIsKeptIsKeptWithMoreOthers) {
 }
 
 TEST(TraceSampling, KeepsWholeTracesWithTheirNames) {
-  SpanSet spans;
+  SpanSet spans({.keeps_attributes = true});
+  const std::vector<Attribute> attributes{{"host.type", "c7"}};
   for (uint64_t trace = 1; trace <= 100; ++trace) {
     for (SpanId id = 1; id <= 3; ++id) {
       ASSERT_TRUE(spans.add({.trace = {0, trace},
@@ -38,7 +41,8 @@ TEST(TraceSampling, KeepsWholeTracesWithTheirNames) {
                              .start_ns = 5,
                              .end_ns = 9,
                              .service = trace % 2 == 0 ? "even" : "odd",
-                             .operation = "call"}));
+                             .operation = "call",
+                             .attributes = attributes}));
     }
   }
   const auto kept = sampled(spans, 4);
@@ -55,6 +59,9 @@ TEST(TraceSampling, KeepsWholeTracesWithTheirNames) {
     EXPECT_TRUE(is_sampled(span.trace, 4));
     EXPECT_EQ(kept->names().services.name(span.service), span.trace.low % 2 == 0 ? "even" : "odd");
     EXPECT_EQ(span.parent, span.id - 1);
+    const auto entries = kept->attributes().entries(span.attributes);
+    ASSERT_EQ(entries.size(), 1);
+    EXPECT_EQ(kept->attributes().value(entries[0].key, entries[0].value), "c7");
   }
 }
 

@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace plimsoll::traces {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 NamedSpan named(std::string_view operation) {
@@ -114,6 +118,34 @@ TEST(AttributeTable, TakesSoManyAttributesOfASpan) {
   attributes.push_back({"last", "value"});
   EXPECT_EQ(table.entries(table.id_of(attributes)).size(), 1);
   EXPECT_TRUE(table.is_cut());
+}
+
+TEST(AttributeTable, KeepsTheKeysThatAreWanted) {
+  AttributeTable table({.only = {"hw", "zone"}});
+  const uint32_t set = table.id_of(std::vector<Attribute>{{"tenant", "a"}, {"zone", "x"}, {"hw", "c7"}});
+  std::vector<Attribute> attributes;
+  table.append_to(attributes, set);
+  ASSERT_EQ(attributes.size(), 2);
+  EXPECT_EQ(attributes[0].key, "zone");
+  EXPECT_EQ(attributes[0].value, "x");
+  EXPECT_EQ(attributes[1].key, "hw");
+  EXPECT_EQ(table.id_of(std::vector<Attribute>{{"tenant", "a"}}), 0);
+  EXPECT_EQ(table.keys(), 3);
+  EXPECT_FALSE(table.is_cut());
+}
+
+TEST(AttributeTable, NamesValuesBeyondTheLimit) {
+  AttributeTable table({.max_values = 3, .names_others = true});
+  std::vector<std::string> values;
+  for (int i = 0; i < 6; ++i) {
+    const std::string value = std::to_string(i % 5);
+    std::vector<Attribute> attributes;
+    table.append_to(attributes, table.id_of(std::vector<Attribute>{{"tenant", value}}));
+    ASSERT_EQ(attributes.size(), 1) << i;
+    values.emplace_back(attributes[0].value);
+  }
+  EXPECT_THAT(values, ElementsAre("0", "1", "2", "[other]", "[other]", "0"));
+  EXPECT_FALSE(table.is_unbounded(1));
 }
 
 }  // namespace

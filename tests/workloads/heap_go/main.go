@@ -1,8 +1,10 @@
 // A Go program with known allocations that serves its heap profile at /debug/pprof/heap, and a CPU profile whose samples
-// carry labels at /labelled. Prints "port N" on standard error, serves until it is killed.
+// carry labels at /labelled; the same bytes once more at /labelled/last. Prints "port N" on standard error, serves until
+// it is killed.
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -11,6 +13,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"sync/atomic"
 	"time"
 )
 
@@ -45,9 +48,12 @@ func burn(duration time.Duration) {
 	}
 }
 
+var lastLabelled atomic.Pointer[[]byte]
+
 // A CPU profile of work for two tenants.
 func labelled(writer http.ResponseWriter, _ *http.Request) {
-	if err := pprof.StartCPUProfile(writer); err != nil {
+	var profile bytes.Buffer
+	if err := pprof.StartCPUProfile(&profile); err != nil {
 		http.Error(writer, err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -59,10 +65,23 @@ func labelled(writer http.ResponseWriter, _ *http.Request) {
 	pprof.Do(ctx, pprof.Labels("tenant", "free"), func(context.Context) { burn(200 * time.Millisecond) })
 	burn(100 * time.Millisecond)
 	pprof.StopCPUProfile()
+	content := profile.Bytes()
+	lastLabelled.Store(&content)
+	writer.Write(content)
+}
+
+func labelledLast(writer http.ResponseWriter, _ *http.Request) {
+	content := lastLabelled.Load()
+	if content == nil {
+		http.Error(writer, "no profile yet: get /labelled", http.StatusNotFound)
+		return
+	}
+	writer.Write(*content)
 }
 
 func main() {
 	http.HandleFunc("/labelled", labelled)
+	http.HandleFunc("/labelled/last", labelledLast)
 	allocateLargeBlocks()
 	allocateSmallBlocks()
 	runtime.GC() // the heap profile is that of the last collection

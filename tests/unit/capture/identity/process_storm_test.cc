@@ -20,7 +20,7 @@ class Machine : public ProcessSource {
  public:
   struct Program {
     std::string executable;
-    uint64_t at = 0;  // where its code is mapped, anew by each exec
+    uint64_t at = 0;  // where its code is mapped; each exec changes it
     uint64_t inode = 0;
   };
   struct Truth {

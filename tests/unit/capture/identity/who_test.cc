@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
 #include "capture/identity/cgroup.h"
 #include "capture/identity/proc_fs.h"
 #include "capture/identity/workload.h"
@@ -88,6 +93,21 @@ TEST(ProcFs, ReadsAProcess) {
   EXPECT_EQ(files.cgroup(7), "0::/a\n");
   EXPECT_THAT(*files.maps(7), SizeIs(1));
   EXPECT_EQ(files.path_in_root(7, "/bin/job"), proc.root() + "/7/root/bin/job");
+}
+
+TEST(ProcFs, TellsWhetherPathsOfAProcessMeanTheSame) {
+  const FakeProc proc;
+  const std::string other = proc.root() + "/other";
+  for (const auto& [process, root] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"self", "/"}, {"7", "/"}, {"8", other}, {"other", ""}}) {
+    std::filesystem::create_directories(proc.root() + "/" + process);
+    if (!root.empty()) {
+      std::filesystem::create_directory_symlink(root, proc.root() + "/" + process + "/root");
+    }
+  }
+  const ProcFs files(proc.root());
+  EXPECT_TRUE(files.shares_root(7));
+  EXPECT_FALSE(files.shares_root(8));
 }
 
 TEST(ProcFs, SaysNothingOfAProcessThatIsGone) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
+#include <bit>
 #include <cstring>
 
 #include "traces/bursts/marks/mark.h"
@@ -28,7 +29,8 @@ std::string name16(std::string name) {
 }
 
 // A sample as the kernel writes it; perf's numbers of thread and process are those of another namespace.
-std::string sample(int64_t time_ns, uint32_t cpu, uint32_t id, uint32_t tid, const std::string& fields) {
+std::string sample_record(int64_t time_ns, uint32_t cpu, uint32_t id, uint32_t tid,
+                          const std::string& fields) {
   std::string raw;
   append(raw, static_cast<uint16_t>(id));
   append(raw, uint16_t{0});
@@ -54,7 +56,7 @@ std::string switched(int64_t time_ns, uint32_t from, const std::string& from_nam
   fields += name16(to_name);
   append(fields, to);
   append(fields, uint32_t{120});
-  return sample(time_ns, 1, kSwitchId, from, fields);
+  return sample_record(time_ns, 1, kSwitchId, from, fields);
 }
 
 std::string system_call(int64_t time_ns, uint32_t tid, uint64_t number, uint64_t first, uint64_t second) {
@@ -63,7 +65,7 @@ std::string system_call(int64_t time_ns, uint32_t tid, uint64_t number, uint64_t
        {number, first, second, uint64_t{0x5EC2E7}, uint64_t{0}, uint64_t{0}, uint64_t{0}}) {
     append(fields, value);
   }
-  return sample(time_ns, 0, kEnterId, tid, fields);
+  return sample_record(time_ns, 0, kEnterId, tid, fields);
 }
 
 TracepointFormat format(uint32_t id, std::vector<TracepointField> fields) {
@@ -109,6 +111,23 @@ TEST(EventCollector, ThreadsOfEarlierBurstsKeepTheirNames) {
   const std::vector<traces::BurstThread> threads{
       {0, 0, "idle"}, {71, 1000, "worker"}, {72, 1000, "other"}, {71, 1000, "backup"}};
   EXPECT_EQ(collector.threads(), threads);
+}
+
+// Each recording of a long assignment has its own threads.
+TEST(EventCollector, ForgetsThreadsThatAreTaken) {
+  EventCollector collector = collector_of(BurstEventKind::kMarkCall);
+  EXPECT_TRUE(collector.add(as_bytes(switched(100, 71, "worker", 1, 0, "swapper/1"))));
+  EXPECT_TRUE(collector.add(as_bytes(switched(200, 72, "other", 1, 0, "swapper/1"))));
+  EXPECT_EQ(collector.take_events().size(), 2U);
+  const std::vector<traces::BurstThread> first{{0, 0, "idle"}, {71, 1000, "worker"}, {72, 1000, "other"}};
+  EXPECT_EQ(collector.take_threads(), first);
+  EXPECT_TRUE(collector.add(as_bytes(switched(300, 72, "other", 1, 0, "swapper/1"))));
+  const auto events = collector.take_events();
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].thread, 1U);
+  EXPECT_EQ(events[0].other, 0U);
+  const std::vector<traces::BurstThread> second{{0, 0, "idle"}, {72, 1000, "other"}};
+  EXPECT_EQ(collector.take_threads(), second);
 }
 
 TEST(EventCollector, AThreadWhoseProcessBecomesKnownIsTheSame) {
@@ -164,6 +183,38 @@ TEST(EventCollector, KeepsArgumentsOfMarksAlone) {
   EXPECT_EQ(collector.take_events(), expected);
 }
 
+TEST(EventCollector, DecodesRequestsOfDisksAndPackets) {
+  constexpr uint32_t kIssueId = 310;
+  constexpr uint32_t kDoneId = 311;
+  constexpr uint32_t kSentId = 312;
+  const std::vector<TracepointField> disk{{"dev", 8, 4}, {"sector", 16, 8}, {"nr_sector", 24, 4}};
+  EventCollector collector(
+      {*burst_tracepoint(BurstEventKind::kDiskIssue, format(kIssueId, disk)),
+       *burst_tracepoint(BurstEventKind::kDiskDone, format(kDoneId, disk)),
+       *burst_tracepoint(BurstEventKind::kPacketSent, format(kSentId, {{"len", 16, 4}}))},
+      kGetpid);
+  EXPECT_FALSE(burst_tracepoint(BurstEventKind::kDiskIssue, format(kIssueId, {{"dev", 8, 4}})));
+  EXPECT_FALSE(burst_tracepoint(BurstEventKind::kPacketReceived, format(kSentId, {})));
+  std::string fields;
+  append(fields, uint32_t{0x800010});
+  append(fields, uint32_t{0});
+  append(fields, uint64_t{123'456});
+  append(fields, uint32_t{8});
+  EXPECT_TRUE(collector.add(as_bytes(sample_record(100, 1, kIssueId, 71, fields))));
+  EXPECT_TRUE(collector.add(as_bytes(sample_record(200, 0, kDoneId, 72, fields))));
+  std::string packet;
+  append(packet, uint64_t{0x5EC2E7});
+  append(packet, uint32_t{1500});
+  EXPECT_TRUE(collector.add(as_bytes(sample_record(300, 1, kSentId, 71, packet))));
+  const uint64_t place = std::rotl(uint64_t{0x800010}, 44) ^ 123'456;
+  const std::vector<traces::BurstEvent> expected{
+      {100, 4096, place, 1, 0, 1, BurstEventKind::kDiskIssue},
+      {200, 4096, place, 2, 0, 0, BurstEventKind::kDiskDone},
+      {300, 1500, 0, 1, 0, 1, BurstEventKind::kPacketSent},
+  };
+  EXPECT_EQ(collector.take_events(), expected);
+}
+
 TEST(EventCollector, LeavesOutNaturalCallsWhereMarksAreRecorded) {
   EventCollector collector = collector_of(BurstEventKind::kMarkCall);
   EXPECT_TRUE(collector.add(as_bytes(system_call(1, 71, kGetpid, 0x5EC2E7, 0))));
@@ -181,7 +232,7 @@ TEST(EventCollector, PassesOverWhatItDoesNotKnow) {
   }
   EXPECT_EQ(collector.take_unread_bytes(), sound.size() * (sound.size() - 1) / 2);
   EXPECT_EQ(collector.take_unread_bytes(), 0U);
-  const std::string unknown = sample(1, 0, 999, 71, "x");
+  const std::string unknown = sample_record(1, 0, 999, 71, "x");
   EXPECT_FALSE(collector.add(as_bytes(unknown)));
   EXPECT_EQ(collector.take_unread_bytes(), unknown.size());
   std::string other = sound;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "formats/gzip.h"
+#include "formats/traces/attribute_list.h"
 #include "tests/traces/span_text.h"
 #include "tests/unit/formats/traces/otlp_message.h"
 
@@ -12,6 +13,7 @@ namespace plimsoll::formats {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 struct Read {
@@ -81,14 +83,15 @@ TEST(ReadSpans, WithoutNamesOrWithAnIdOfAProcess) {
 TEST(ReadSpans, Zipkin) {
   const Read done = read(R"([
     {"traceId": "4d1e00c0db9010db86154a4ba6e91385", "id": "4d1e00c0db9010db", "kind": "CLIENT", "name": "get", "timestamp": 1472470996199000,
-     "duration": 207000, "localEndpoint": {"serviceName": "frontend", "ipv4": "127.0.0.1"}, "tags": {"http.path": "/api"}},
+     "duration": 207000, "localEndpoint": {"serviceName": "frontend", "ipv4": "127.0.0.1"}, "tags": {"http.path": "/api", "otel.status_code": "OK"}},
     {"traceId": "4d1e00c0db9010db86154a4ba6e91385", "id": "4d1e00c0db9010db", "kind": "SERVER", "name": "get", "timestamp": 1472470996238000,
      "duration": 11, "shared": true, "localEndpoint": {"serviceName": "backend"}, "tags": {"error": "", "instance": "b-1"}},
-    {"traceId": "86154a4ba6e91385", "parentId": "86154a4ba6e91384", "id": "4d1e00c0db9010da", "timestamp": 1}])");
+    {"traceId": "86154a4ba6e91385", "parentId": "86154a4ba6e91384", "id": "4d1e00c0db9010da", "timestamp": 1,
+     "tags": {"otel.status_code": "ERROR"}}])");
   EXPECT_EQ(done.spans, R"(
-4d1e00c0db9010db86154a4ba6e91385 4d1e00c0db9010db - frontend/get@127.0.0.1@# 1472470996199000000 1472470996406000000 client unset
+4d1e00c0db9010db86154a4ba6e91385 4d1e00c0db9010db - frontend/get@127.0.0.1@# 1472470996199000000 1472470996406000000 client ok
 4d1e00c0db9010db86154a4ba6e91385 4d1e00c0db9010db - backend/get@b-1@# 1472470996238000000 1472470996238011000 server error shared
-000000000000000086154a4ba6e91385 4d1e00c0db9010da 86154a4ba6e91384 unknown_service/@@# 1000 1000 - unset
+000000000000000086154a4ba6e91385 4d1e00c0db9010da 86154a4ba6e91384 unknown_service/@@# 1000 1000 - error
 )") << done.error;
   EXPECT_EQ(done.counts.format, TraceFormat::kZipkin);
 }
@@ -301,6 +304,34 @@ TEST(ReadSpans, KeepsAttributesOfSpansAndResourcesWhereWanted) {
             "a hw=c7\nb\n");
   EXPECT_EQ(attributes_in("trace_id,span_id,method,start_ns,end_ns,hw,zone\n1,1,a,1,2,c7,x\n1,2,b,1,2,,y\n"),
             "a hw=c7 zone=x\nb zone=y\n");
+}
+
+// A resource with one wanted key a million times would cost a million for each of its spans.
+TEST(AttributeList, HasAWantedKeyOnceOfAResourceAndOnceOfASpan) {
+  const traces::SpanSet spans({.keeps_attributes = true, .attributes = {.only = {"hw", "zone"}}});
+  AttributeList list(spans);
+  const auto texts = [&list] {
+    std::vector<std::string> all;
+    for (const traces::Attribute& attribute : list.all()) {
+      all.push_back(std::string(attribute.key) + "=" + std::string(attribute.value));
+    }
+    return all;
+  };
+  for (int i = 0; i < 1000; ++i) {
+    list.take("hw", "c" + std::to_string(i));
+    list.take("tenant", "a");
+  }
+  list.take("zone", "a\x1b" + std::string(1000, 'b'));
+  list.end_resource();
+  const std::string zone = "zone=a?" + std::string(traces::kMaxNameBytes - 2, 'b');
+  EXPECT_THAT(texts(), ElementsAre("hw=c999", zone)) << "as shown, once for all spans";
+  for (int span = 0; span < 2; ++span) {
+    list.begin_span();
+    EXPECT_THAT(texts(), ElementsAre("hw=c999", zone));
+    list.take("hw", "d1");
+    list.take("hw", "d2");
+    EXPECT_THAT(texts(), ElementsAre("hw=c999", zone, "hw=d2")) << "those of the resource stay";
+  }
 }
 
 TEST(ReadSpans, LeavesAttributesOutWhereNotWanted) {

@@ -3,10 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 #include "base/file.h"
 #include "formats/traces/read_spans.h"
+#include "tests/places.h"
+#include "tests/temporary_directory.h"
 #include "tests/traces/span_text.h"
 
 namespace plimsoll::formats {
@@ -38,6 +45,75 @@ struct Formats : ::testing::Test {
 };
 
 using TraceFormatsCorpus = Formats;
+
+// "startTimeUnixNano" as "start_time_unix_nano".
+std::string proto_name(std::string_view json_name) {
+  std::string name;
+  for (const char c : json_name) {
+    if (c >= 'A' && c <= 'Z') {
+      name += '_';
+    }
+    name += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  }
+  return name;
+}
+
+// IDs are bytes, and in OTLP's JSON hexadecimal; 64-bit numbers are texts there.
+std::string proto_value(const std::string& name, const nlohmann::json& value) {
+  if (!value.is_string()) {
+    return value.dump();
+  }
+  const auto text = value.get<std::string>();
+  if (name.ends_with("_nano") || name == "int_value") {
+    return text;
+  }
+  if (!name.ends_with("_id")) {
+    return value.dump();
+  }
+  std::string bytes = "\"";
+  for (size_t digit = 0; digit < text.size(); digit += 2) {
+    bytes += "\\x" + text.substr(digit, 2);
+  }
+  return bytes + "\"";
+}
+
+// A JSON document in Protobuf's text format.
+std::string proto_text(const nlohmann::json& message) {
+  std::string text;
+  for (const auto& [json_name, member] : message.items()) {
+    const std::string name = proto_name(json_name);
+    for (const nlohmann::json& value : member.is_array() ? member : nlohmann::json::array({member})) {
+      text += name + (value.is_object() ? " {\n" + proto_text(value) + "}\n"
+                                        : ": " + proto_value(name, value) + "\n");
+    }
+  }
+  return text;
+}
+
+// What protoc makes of the same document is read as the same spans.
+TEST_F(TraceFormatsCorpus, SayTheSameInJsonAndInProtocsBytes) {
+  if (std::system("command -v protoc > /dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "no protoc";
+  }
+  const testing::TemporaryDirectory made;
+  for (const std::string name : {"otlp.json", "otlp-error.json", "otlp-pair1.json", "otlp-pair2.json"}) {
+    const auto content = read_file(folder + name, 1 << 20);
+    ASSERT_TRUE(content) << content.error().text();
+    std::ofstream(made / "text") << proto_text(nlohmann::json::parse(*content));
+    const std::string command = "protoc --encode=otlp.TracesData -I" +
+                                source_file("tests/unit/formats/traces") + " otlp_trace.proto < " +
+                                (made / "text") + " > " + (made / "bytes");
+    ASSERT_EQ(std::system(command.c_str()), 0) << name;
+    const auto bytes = read_file(made / "bytes", 1 << 20);
+    ASSERT_TRUE(bytes) << bytes.error().text();
+    traces::SpanSet spans;
+    const auto done = read_spans(as_bytes(*bytes), spans);
+    ASSERT_TRUE(done) << name << ": " << done.error().text();
+    EXPECT_EQ(done->format, TraceFormat::kOtlp) << name;
+    EXPECT_EQ(done->rejected, 0) << name << ": " << done->first_rejection;
+    EXPECT_EQ(traces::to_text(spans), traces::to_text(read(name, TraceFormat::kOtlpJson))) << name;
+  }
+}
 
 TEST_F(TraceFormatsCorpus, AreReadWhole) {
   for (const char* name :

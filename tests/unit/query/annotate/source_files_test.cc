@@ -12,6 +12,7 @@
 #include <string>
 
 #include "tests/temporary_directory.h"
+#include "tests/unit/symbolizer/repository/sample_sources.h"
 
 namespace plimsoll::annotate::source_files_test {
 namespace {
@@ -110,7 +111,7 @@ TEST_F(SourceFiles, LinesOfAnAnnotationGetTheirText) {
   annotation.chains = {{{0, 1, 2}, {0, 2, 1}}, {{0, 1, 3}}, {{0, 1, 99}}};
   const auto roots = parse_source_roots({"/build = " + root_});
   ASSERT_TRUE(roots);
-  read_sources(*roots, annotation);
+  read_sources({.roots = *roots}, annotation);
   EXPECT_TRUE(annotation.files[1].has_text);
   EXPECT_EQ(annotation.files[1].lines, (std::map<uint32_t, std::string>{{2, " two"}, {3, "three"}}));
   EXPECT_FALSE(annotation.files[2].has_text);
@@ -118,6 +119,33 @@ TEST_F(SourceFiles, LinesOfAnAnnotationGetTheirText) {
   ASSERT_EQ(annotation.notes.size(), 1);
   EXPECT_THAT(annotation.notes[0], AllOf(HasSubstr("lines of 1 file are without source text"),
                                          HasSubstr("read as /build/missing.c")));
+}
+
+TEST_F(SourceFiles, WhatWasUploadedForTheBuildComesFirst) {
+  const std::string archive = folder_ / "sources";
+  std::ofstream(archive, std::ios::binary)
+      << symbolizer::source_archive_of({{"build/a.c", "int uploaded;\n"}, {"build/c.c", "int c;\n"}});
+  Annotation annotation{.function = "f", .binary = "b", .build_id = "4f"};
+  annotation.files = {{}, {.path = "/build/a.c"}, {.path = "/build/lib/../c.c"}, {.path = "/build/lib/b.c"}};
+  annotation.chains = {{{0, 1, 1}}, {{0, 2, 1}}, {{0, 3, 1}}};
+  const auto roots = parse_source_roots({"/build = " + root_});
+  ASSERT_TRUE(roots);
+  read_sources({.roots = *roots, .archive = archive}, annotation);
+  EXPECT_EQ(annotation.files[1].lines.at(1), "int uploaded;");
+  EXPECT_EQ(annotation.files[2].lines.at(1), "int c;");
+  EXPECT_EQ(annotation.files[3].lines.at(1), "one") << "of a root";
+  EXPECT_THAT(annotation.notes, ::testing::IsEmpty());
+}
+
+TEST_F(SourceFiles, UploadedSourcesThatAreDamagedAreSaidToBe) {
+  const std::string archive = folder_ / "sources";
+  std::ofstream(archive, std::ios::binary) << "damaged";
+  Annotation annotation{.function = "f", .binary = "b", .build_id = "4f"};
+  annotation.files = {{}, {.path = "/build/a.c"}};
+  annotation.chains = {{{0, 1, 1}}};
+  read_sources({.archive = archive}, annotation);
+  ASSERT_EQ(annotation.notes.size(), 2);
+  EXPECT_THAT(annotation.notes[1], HasSubstr("the sources that were uploaded cannot be read"));
 }
 
 TEST_F(SourceFiles, FilesBeyondTheLimitAreCounted) {
@@ -128,11 +156,27 @@ TEST_F(SourceFiles, FilesBeyondTheLimitAreCounted) {
   }
   const auto roots = parse_source_roots({"/build = " + root_});
   ASSERT_TRUE(roots);
-  read_sources(*roots, annotation);
+  read_sources({.roots = *roots}, annotation);
   EXPECT_TRUE(annotation.files[256].has_text);
   EXPECT_FALSE(annotation.files[257].has_text);
   ASSERT_EQ(annotation.notes.size(), 1);
   EXPECT_THAT(annotation.notes[0], HasSubstr("the lines of 2 more files are without source text"));
+}
+
+TEST_F(SourceFiles, ThatNoRootHasAreFetched) {
+  Annotation annotation{.function = "f", .binary = "b", .build_id = "4f"};
+  annotation.files = {{}, {.path = "/build/a.c"}, {.path = "/build/fetched.c"}, {.path = "/build/large.c"}};
+  annotation.chains = {{{0, 1, 1}}, {{0, 2, 1}}, {{0, 3, 1}}};
+  std::vector<std::string> asked;
+  const auto fetch = [&asked](std::string_view path) -> std::optional<std::string> {
+    asked.emplace_back(path);
+    return path == "/build/large.c" ? std::string((16U << 20) + 1, 'x') : "from a server\n";
+  };
+  read_sources({.roots = *parse_source_roots({"/build = " + root_}), .fetch = fetch}, annotation);
+  EXPECT_EQ(annotation.files[1].lines.at(1), "int a;");
+  EXPECT_EQ(annotation.files[2].lines.at(1), "from a server");
+  EXPECT_FALSE(annotation.files[3].has_text) << "it is too large";
+  EXPECT_THAT(asked, ::testing::ElementsAre("/build/fetched.c", "/build/large.c"));
 }
 
 TEST_F(SourceFiles, WithoutRootsTheAnswerSaysSo) {

@@ -66,8 +66,17 @@ class Registry : public ::testing::Test {
   void add_request() {
     const auto spans = store::open_span_sink(fleet_.ingest().directory());
     ASSERT_TRUE(spans) << spans.error().text();
-    const testing::PlainSpan span{.start_ns = kNowNs - 5000, .end_ns = kNowNs - 1000};
-    ASSERT_TRUE((*spans)->add(testing::span_set_of({span}), 1));
+    std::vector<testing::PlainSpan> requests{{.start_ns = kNowNs - 5000, .end_ns = kNowNs - 1000}};
+    // As many of two versions as are compared.
+    for (uint64_t i = 2; i < 42; ++i) {
+      const int64_t start_ns = kNowNs - 1'000'000 + static_cast<int64_t>(i) * 1000;
+      requests.push_back({.trace = {.high = 0, .low = i},
+                          .start_ns = start_ns,
+                          .end_ns = start_ns + 500,
+                          .machine = "m" + std::to_string(i % 4),
+                          .version = i < 22 ? "v1" : "v2"});
+    }
+    ASSERT_TRUE((*spans)->add(testing::span_set_of(requests), 1));
   }
 
   Result<Answer> ask(const View& view, Parameters parameters) {
@@ -131,9 +140,10 @@ std::vector<Parameters> questions_to(const View& view) {
       {"experiment/progress", {{{"control", "machine in m1,m2"}, {"test", "machine in m3,m4"}}}},
       {"experiment/result",
        {{{"control", "machine in m1,m2"}, {"test", "machine in m3,m4"}, {"until", "2023-11-14T22:14:30Z"}}}},
-      {"status", {{}, {{"by", "work"}}, {{"by", "question"}}, {{"by", "overhead"}}}},
+      {"status", {{}, {{"by", "work"}}, {{"by", "question"}}, {{"by", "overhead"}}, {{"by", "symbolizer"}}}},
       {"store", {{}, {{"by", "limit"}}}},
       {"fdo-counts", {{{"build_id", "4f5a"}}}},
+      {"diagnosis", {{}, {{"by", "category"}, {"every", "1h"}}}},
       {"trace", {{{"id", "1"}}}},
       {"findings", {{}, {{"by", "category"}}}},
   };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "query/traces/category_statistics.h"
 #include "tests/traces/span_fixture.h"
 
 namespace plimsoll::query::hour_diagnosis_test {

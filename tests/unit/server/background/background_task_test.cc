@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include <latch>
 #include <memory>
 #include <stdexcept>
 
@@ -51,6 +50,23 @@ class BackgroundTaskTest : public ::testing::Test {
     passes_.end(std::move(end));
     EXPECT_TRUE(!is_last || eventually([&] { return task_->health().running_since_ns == 0; }));
   }
+  // Returns while the first pass runs. Each pass ends once the task is to stop.
+  void start_pass_until_stop(const WorkKind& kind, const Result<NextPass>& end) {
+    std::promise<void> began;
+    task_ = std::make_unique<BackgroundTask>(
+        kind,
+        [&, end](const std::stop_token& stop) -> Result<NextPass> {
+          std::promise<void> stopped;
+          const std::stop_callback on_stop(stop, [&] { stopped.set_value(); });
+          if (++passes_until_stop_ == 1) {
+            began.set_value();
+          }
+          stopped.get_future().wait();
+          return end;
+        },
+        clock_.clocks());
+    began.get_future().wait();
+  }
   void advance(std::chrono::nanoseconds by) { clock_.advance(by, *task_); }
   // Sets the clock ahead, which is not yet the time of the next pass.
   void advance_too_little(std::chrono::nanoseconds by) {
@@ -67,6 +83,7 @@ class BackgroundTaskTest : public ::testing::Test {
 
   TestClock clock_;
   HeldPasses passes_{clock_};
+  int passes_until_stop_ = 0;
   std::unique_ptr<BackgroundTask> task_;
 };
 
@@ -175,18 +192,7 @@ TEST_F(BackgroundTaskTest, StopsWhileItGathers) {
 }
 
 TEST_F(BackgroundTaskTest, ARunningPassLearnsThatItIsToStop) {
-  std::latch began(1);
-  task_ = std::make_unique<BackgroundTask>(
-      kind(),
-      [&](const std::stop_token& stop) -> Result<NextPass> {
-        std::promise<void> stopped;
-        const std::stop_callback on_stop(stop, [&] { stopped.set_value(); });
-        began.count_down();
-        stopped.get_future().wait();
-        return NextPass{.after = seconds(0)};
-      },
-      clock_.clocks());
-  began.wait();
+  start_pass_until_stop(kind(), NextPass{.after = seconds(0)});
   task_->stop();
   EXPECT_NE(task_->health().newest_success_ns, 0);
 }
@@ -218,18 +224,10 @@ TEST_F(BackgroundTaskTest, TriesOnceMoreWhatFailedAndThenGivesUp) {
 }
 
 TEST_F(BackgroundTaskTest, GivesUpWhereTheRunningPassFails) {
-  start(finishing_kind());
-  passes_.wait_for_start();
+  start_pass_until_stop(finishing_kind(), disk_full());
   task_->wake();
-  std::promise<void> is_stopping;
-  const auto stopped = std::async(std::launch::async, [&] {
-    is_stopping.set_value();
-    task_->stop();
-  });
-  is_stopping.get_future().wait();
-  passes_.end(disk_full());
-  passes_.end(disk_full());  // of a pass that begins before stop() is known
-  stopped.wait();
+  task_->stop();
+  EXPECT_EQ(passes_until_stop_, 1);
   EXPECT_TRUE(task_->health().is_failing());
 }
 

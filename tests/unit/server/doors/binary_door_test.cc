@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <random>
@@ -14,15 +13,18 @@
 #include <utility>
 #include <vector>
 
+#include "base/checksum.h"
 #include "base/file.h"
 #include "base/hex.h"
+#include "base/time.h"
 #include "formats/gzip.h"
-#include "http/client.h"
-#include "http/listener.h"
 #include "query/table/table.h"
+#include "server/doors/unfinished_uploads.h"
 #include "symbolizer/repository/repository_files.h"
-#include "tests/temporary_directory.h"
+#include "tests/unit/elf/part_of.h"
+#include "tests/unit/server/doors/binary_door_fixture.h"
 #include "tests/unit/symbolizer/repository/sample_binary.h"
+#include "tests/unit/symbolizer/repository/sample_sources.h"
 
 namespace plimsoll::server::binary_door_test {
 namespace {
@@ -30,61 +32,7 @@ namespace {
 using store::SymbolQuality;
 using symbolizer::BinaryKind;
 using symbolizer::image_of;
-using symbolizer::SampleBinary;
 using ::testing::HasSubstr;
-
-const std::string kBuildId = SampleBinary().build_id;
-const std::string kHex = to_hex(kBuildId);
-
-class BinaryDoorTest : public ::testing::Test {
- protected:
-  BinaryDoorTest() {
-    BinaryDoorOptions options{.max_file_bytes = kMaxBytes};
-    options.check_room = [this](uint64_t bytes) {
-      declared_bytes_ = room_checks_ == 0 ? bytes : declared_bytes_;
-      ++room_checks_;
-      return room_checks_ <= max_room_checks_ ? room_ : fail(ErrorCode::kUnavailable, "the disk fills");
-    };
-    options.added = [this] { ++added_; };
-    auto listener = http::Listener::start({}, binary_routes(*repository_, options));
-    EXPECT_TRUE(listener) << listener.error().text();
-    listener_ = *std::move(listener);
-    routes_ = binary_routes(*repository_, options);
-  }
-
-  http::Response put(std::string_view body, const std::string& path = "/api/v1/binaries/",
-                     const http::Fields& headers = {}) {
-    http::Client client({.base_url = listener_->address()});
-    const auto answer = client.send("PUT", path, body, "application/octet-stream", headers);
-    EXPECT_TRUE(answer) << answer.error().text();
-    return answer.value_or(http::Response());
-  }
-
-  http::Response get(const std::string& path, const http::Fields& headers = {}) {
-    http::Client client({.base_url = listener_->address()});
-    const auto answer = client.send("GET", path, {}, {}, headers);
-    EXPECT_TRUE(answer) << answer.error().text();
-    return answer.value_or(http::Response());
-  }
-
-  size_t arriving() const {
-    const std::filesystem::directory_iterator files(symbolizer::incoming_path(folder_.path()));
-    return static_cast<size_t>(std::distance(begin(files), end(files)));
-  }
-
-  static constexpr uint64_t kMaxBytes = 1 << 20;
-
-  plimsoll::testing::TemporaryDirectory folder_;
-  std::unique_ptr<symbolizer::BinaryRepository> repository_ =
-      *symbolizer::BinaryRepository::open(folder_.path(), {.max_file_bytes = kMaxBytes});
-  Status room_;
-  int room_checks_ = 0;
-  uint64_t declared_bytes_ = 0;  // that the first check was asked for
-  int max_room_checks_ = 1'000'000;
-  int added_ = 0;
-  std::unique_ptr<http::Listener> listener_;
-  std::vector<http::Route> routes_;
-};
 
 TEST_F(BinaryDoorTest, AddsWhatIsPut) {
   const http::Response added = put(image_of({}), "/api/v1/binaries/app?revision=4f2c");
@@ -186,9 +134,139 @@ TEST_F(BinaryDoorTest, AnUploadThatIsCutAnywhereLeavesNothing) {
   EXPECT_EQ(repository_->bytes(), 0);
 }
 
+// Or from its start, where the server has lost what it had.
+TEST_F(BinaryDoorTest, AnUploadThatIsCutAnywhereGoesOnWhereItEnded) {
+  constexpr int kCuts = 1000;
+  int64_t now_ns = 0;
+  BinaryDoorOptions options{.max_file_bytes = kMaxBytes};
+  options.monotonic_ns = [&now_ns] { return now_ns; };
+  const auto routes = binary_routes(*repository_, options);
+  const http::Route& put_route = routes.at(0);
+  const http::Route& offset_route = routes.at(2);
+  std::mt19937_64 random(23);
+  int cuts = 0;
+  for (int build = 0; cuts < kCuts; ++build) {
+    const std::string build_id = fmt::format("cut build {}", build);
+    const std::string image =
+        image_of({.build_id = build_id,
+                  .filler = to_hex(std::to_string(random())) + std::string(random() % 20'000, 'x')});
+    const std::string body = build % 2 == 0 ? image : formats::gzip(as_bytes(image)).value_or("");
+    http::Request request{.method = "PUT", .path = "/api/v1/binaries/"};
+    request.query = {{"digest", to_hex(content_hash(as_bytes(image)))}};
+    const uint64_t cuts_before_end = cuts + 1 + random() % 8;
+    for (uint64_t sent = 0; sent < body.size();) {
+      if (random() % 16 == 0) {
+        now_ns += 26 * kNsPerHour;
+        sent = 0;
+      }
+      ASSERT_EQ(offset_route.handle(request).body, fmt::format("{}\n", sent));
+      http::Request upload = request;
+      upload.query.emplace_back("offset", std::to_string(sent));
+      auto sink = put_route.begin_body(upload);
+      ASSERT_TRUE(sink) << sink.error().text();
+      upload.sink = *std::move(sink);
+      std::string_view rest = std::string_view(body).substr(sent);
+      if (static_cast<uint64_t>(cuts) < cuts_before_end) {
+        ++cuts;
+        rest = rest.substr(0, random() % rest.size());
+      }
+      sent += rest.size();
+      while (!rest.empty()) {
+        const size_t size = 1 + random() % rest.size();
+        ASSERT_TRUE(upload.sink->take(as_bytes(rest.substr(0, size))));
+        rest.remove_prefix(size);
+      }
+      EXPECT_FALSE(repository_->find(build_id)) << "it is not whole";
+      EXPECT_FALSE(
+          std::filesystem::exists(symbolizer::kept_path(folder_.path(), build_id, BinaryKind::kExecutable)));
+      if (sent == body.size()) {
+        const http::Response taken = put_route.handle(upload);
+        EXPECT_EQ(taken.status, 201) << taken.body;
+      }
+    }
+    EXPECT_EQ(read_file(symbolizer::kept_path(folder_.path(), build_id, BinaryKind::kExecutable), kMaxBytes)
+                  .value_or(""),
+              image);
+  }
+  EXPECT_EQ(arriving(), 0);
+}
+
+TEST_F(BinaryDoorTest, WhatFollowsOnAnUploadIsChecked) {
+  const std::string image = image_of({.filler = std::string(1000, 'x')});
+  const std::string digest = to_hex(content_hash(as_bytes(image)));
+  const std::string path = "/api/v1/binaries/?digest=" + digest;
+  const auto route = std::ranges::find(routes_, "PUT", &http::Route::method);
+  http::Request request{.method = "PUT", .path = "/api/v1/binaries/"};
+  request.query = {{"digest", digest}};
+  const auto cut_after = [&](size_t bytes) {
+    auto sink = route->begin_body(request);
+    ASSERT_TRUE(sink && (*sink)->take(as_bytes(image.substr(0, bytes))));
+  };
+  EXPECT_EQ(put(image, path + "&offset=5").status, 409) << "nothing is here";
+  EXPECT_EQ(put(image, "/api/v1/binaries/?offset=5").status, 400) << "of which upload?";
+  EXPECT_EQ(put(image, "/api/v1/binaries/?digest=abc").status, 400);
+  EXPECT_EQ(put(image, path + "&offset=-1").status, 400);
+  EXPECT_EQ(put(image + "more", path).status, 400) << "not what was stated";
+  cut_after(100);
+  const auto wrong = [&](const std::string& offset) {
+    http::Request following = request;
+    following.query.emplace_back("offset", offset);
+    const auto sink = route->begin_body(following);
+    return sink ? ErrorCode::kIo : sink.error().code;
+  };
+  EXPECT_EQ(wrong("99"), ErrorCode::kConflict);
+  EXPECT_EQ(wrong("101"), ErrorCode::kConflict);
+  EXPECT_EQ(arriving(), 1) << "what is here stays";
+  EXPECT_FALSE(repository_->find(kBuildId));
+  cut_after(50);  // from its start again
+  EXPECT_EQ(wrong("100"), ErrorCode::kConflict);
+  EXPECT_EQ(arriving(), 1);
+  EXPECT_EQ(put(image, path).status, 201);
+}
+
+TEST_F(BinaryDoorTest, UnfinishedUploadsAreBounded) {
+  int64_t now_ns = 0;
+  UnfinishedUploads unfinished([&now_ns] { return now_ns; },
+                               {.max_uploads = 5, .max_per_sender = 2, .max_bytes = 1000, .max_age_ns = 100});
+  const auto keep = [&](const std::string& sender, const std::string& upload, size_t bytes) {
+    auto staged = repository_->stage();
+    ASSERT_TRUE(staged && staged->write(as_bytes(std::string(bytes, 'x'))));
+    unfinished.keep(sender, upload, *std::move(staged));
+  };
+  keep("a", "1", 100);
+  keep("a", "2", 100);
+  keep("a", "3", 100);
+  EXPECT_EQ(unfinished.bytes("a", "1"), 0) << "two of a sender";
+  EXPECT_EQ(unfinished.bytes("a", "3"), 100);
+  EXPECT_EQ(unfinished.bytes("b", "3"), 0) << "another's";
+  keep("b", "1", 0);
+  keep("b", "2", 1001);
+  EXPECT_EQ(arriving(), 2) << "nothing, and too much, are not kept";
+  keep("b", "3", 850);
+  EXPECT_EQ(unfinished.bytes("a", "2"), 0) << "the oldest makes room";
+  EXPECT_EQ(unfinished.bytes("a", "3"), 100);
+  EXPECT_EQ(arriving(), 2);
+  for (const char* sender : {"c", "d", "e", "f"}) {
+    keep(sender, "1", 10);
+  }
+  EXPECT_EQ(arriving(), 5);
+  EXPECT_EQ(unfinished.bytes("a", "3"), 0);
+  now_ns = 60;
+  keep("f", "1", 20);
+  EXPECT_EQ(unfinished.bytes("f", "1"), 20) << "in the place of the one before";
+  now_ns = 101;
+  EXPECT_EQ(unfinished.bytes("e", "1"), 0) << "too old";
+  EXPECT_EQ(arriving(), 1);
+  const auto taken = unfinished.take("f", "1");
+  ASSERT_NE(taken, nullptr);
+  EXPECT_EQ(taken->bytes(), 20);
+  EXPECT_EQ(unfinished.take("f", "1"), nullptr);
+}
+
 TEST_F(BinaryDoorTest, HasARightOfItsOwn) {
   for (const http::Route& route : routes_) {
-    EXPECT_EQ(route.right, route.method == "PUT" ? http::Right::kAddBinary : http::Right::kRead);
+    const bool is_upload = route.path == "/api/v1/binaries/";
+    EXPECT_EQ(route.right, is_upload ? http::Right::kAddBinary : http::Right::kRead) << route.method;
   }
 }
 
@@ -209,6 +287,45 @@ TEST_F(BinaryDoorTest, ServesFilesAsADebuginfodDoes) {
       << "of the executable";
   EXPECT_EQ(get("/buildid/" + kHex + "/section/.nothing").status, 404);
   EXPECT_EQ(get("/buildid/" + kHex + "/debuginfo", {{"X-DEBUGINFOD-MAXSIZE", "10"}}).status, 406);
+}
+
+TEST_F(BinaryDoorTest, ServesAWholeFileInPlaceOfItsPart) {
+  const std::string executable = image_of({});
+  const std::string part = *elf::part_of(executable, elf::BinaryPart::kSymbolsOnly);
+  ASSERT_EQ(put(part).status, 201);
+  EXPECT_EQ(get("/buildid/" + kHex + "/debuginfo").body, part);
+  EXPECT_EQ(get("/buildid/" + kHex + "/executable").status, 404) << "its code is not here";
+  EXPECT_EQ(get("/buildid/" + kHex + "/section/.text").status, 404);
+  ASSERT_EQ(put(executable).status, 201);
+  EXPECT_EQ(get("/buildid/" + kHex + "/debuginfo").body, executable);
+}
+
+TEST_F(BinaryDoorTest, ServesTheSourcesThatWereUploadedAndNothingElse) {
+  const std::string path = "/buildid/" + kHex + "/source";
+  EXPECT_EQ(get(path + "/build/a.c").status, 404);
+  const std::string sources = symbolizer::source_archive_of(
+      {{"build/a.c", "int a;\n"}, {"build/x+y z.h", "int b;\n"}, {"empty.h", ""}});
+  EXPECT_EQ(put(sources).status, 400) << "of which build?";
+  ASSERT_EQ(put(formats::gzip(as_bytes(sources)).value_or(""), "/api/v1/binaries/?build_id=" + kHex).status,
+            201);
+  EXPECT_EQ(added_, 0) << "no names come of them";
+  const http::Response served = get(path + "/build/a.c");
+  EXPECT_EQ(served.status, 200);
+  EXPECT_EQ(served.body, "int a;\n");
+  EXPECT_EQ(served.header("X-DEBUGINFOD-SIZE"), "7");
+  EXPECT_EQ(served.header("X-DEBUGINFOD-FILE"), "build/a.c");
+  EXPECT_EQ(get(path + "/build/lib/../a.c").body, "int a;\n");
+  EXPECT_EQ(get(path + "/build%2Fx%2By%20z.h").body, "int b;\n") << "as debuginfod-find writes it";
+  EXPECT_EQ(get(path + "/empty.h").status, 200);
+  for (const char* hostile : {"/etc/passwd", "/../../../../etc/passwd", "/build/a.c/../../../etc/passwd",
+                              "/build", "/build/", "", "/", "/%2e%2e/%2e%2e/etc/passwd"}) {
+    EXPECT_EQ(get(path + hostile).status, 404) << hostile;
+  }
+  EXPECT_EQ(get("/buildid/" + kHex + "/executable").status, 404);
+  EXPECT_EQ(
+      put(symbolizer::source_archive_of({{"../a.c", "x"}}), "/api/v1/binaries/?build_id=" + kHex).status,
+      400);
+  EXPECT_EQ(arriving(), 0);
 }
 
 TEST_F(BinaryDoorTest, AnExecutableThatWasNotStrippedIsItsOwnDebugFile) {

@@ -1,11 +1,16 @@
 #include "server/doors/trace_door.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -21,33 +26,53 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
 
 // Keeps what it is given in memory, or fails.
 class FakeSpanSink : public store::SpanSink {
  public:
-  Result<store::SpansKept> add(const traces::SpanSet& spans, double weight) override {
+  Result<store::SpansKept> add_all(std::span<const store::SpanBatch> batches) override {
     if (const auto once = std::exchange(during_add, nullptr)) {
       once();
     }
     if (is_failing) {
       return fail(ErrorCode::kIo, "the disk is on fire");
     }
+    store::SpansKept kept;
+    for (const store::SpanBatch& batch : batches) {
+      keep(*batch.spans, batch.weight);
+      kept.spans += batch.spans->spans().size();
+    }
+    return kept;
+  }
+  Status settle() override { return {}; }
+  Result<uint64_t> drop_old(int64_t /*before_ns*/, uint64_t /*max_bytes*/) override { return 0; }
+  Result<bool> drop_oldest() override { return false; }
+  Result<store::SpanFilesMerged> merge_once(const std::stop_token& /*stop*/) override {
+    return store::SpanFilesMerged();
+  }
+
+  std::vector<std::string> texts;
+  std::map<std::string, std::set<std::string>> values;  // of attributes
+  bool is_failing = false;
+  std::function<void()> during_add;  // called once
+
+ private:
+  void keep(const traces::SpanSet& spans, double weight) {
     const traces::Names& names = spans.names();
     for (const traces::Span& span : spans.spans()) {
+      std::vector<traces::Attribute> attributes;
+      spans.attributes().append_to(attributes, span.attributes);
+      for (const traces::Attribute& attribute : attributes) {
+        values[std::string(attribute.key)].insert(std::string(attribute.value));
+      }
       texts.push_back(fmt::format("{} {} {} in {} {} {}..{} x{}", traces::to_text(span.trace).substr(28),
                                   names.services.name(span.service), names.operations.name(span.operation),
                                   span.parent, traces::name_of(span.kind), span.start_ns, span.end_ns,
                                   weight));
     }
-    return store::SpansKept{.spans = spans.spans().size()};
   }
-  Status settle() override { return {}; }
-  Result<uint64_t> drop_old(int64_t /*before_ns*/, uint64_t /*max_bytes*/) override { return 0; }
-  Result<bool> drop_oldest() override { return false; }
-
-  std::vector<std::string> texts;
-  bool is_failing = false;
-  std::function<void()> during_add;  // called once
 };
 
 constexpr const char* kOtlp = R"({"resourceSpans": [{"resource": {"attributes":
@@ -71,7 +96,7 @@ class TraceDoorTest : public ::testing::Test {
     }
     EXPECT_EQ(route->right, http::Right::kUpload);
     EXPECT_EQ(route->method, "POST");
-    EXPECT_EQ(route->threads, http::Threads::kBackground) << "profiles do not wait for traces";
+    EXPECT_EQ(route->threads, http::Threads::kStorage) << "profiles do not wait for traces";
     http::Request request;
     request.body = body;
     request.headers = headers;
@@ -296,7 +321,43 @@ TEST_F(TraceDoorTest, AFailureOfTheStoreIsToBeTriedAgain) {
   EXPECT_EQ(answer.body.find("fire"), std::string::npos) << "the log has it";
 }
 
+TEST_F(TraceDoorTest, KeepsTheAttributesThatAreConfigured) {
+  ASSERT_EQ(post_json(kOtlp).status, 200);
+  EXPECT_THAT(sink_.values, IsEmpty());
+  options_.attributes = {"service.name", "host.type"};
+  options_.sample_one_in = 1;
+  open(options_);
+  ASSERT_EQ(post_json(kOtlp).status, 200);
+  EXPECT_THAT(sink_.values, ElementsAre(Pair("service.name", ElementsAre("cart"))));
+}
+
+// Behind more attributes of a span than are kept, and with more values than a request may have.
+TEST_F(TraceDoorTest, HostileAttributesAreBounded) {
+  options_.attributes = {"tenant"};
+  nlohmann::json spans = nlohmann::json::array();
+  for (int i = 1; i <= 1200; ++i) {
+    nlohmann::json attributes = nlohmann::json::array();
+    for (int other = 0; i == 1 && other < 1000; ++other) {
+      attributes.push_back({{"key", fmt::format("other{}", other)}, {"value", {{"intValue", other}}}});
+    }
+    attributes.push_back({{"key", "tenant"}, {"value", {{"stringValue", std::to_string(i)}}}});
+    spans.push_back({{"traceId", "0a"},
+                     {"spanId", fmt::format("{:016x}", i)},
+                     {"name", "a"},
+                     {"startTimeUnixNano", 5},
+                     {"endTimeUnixNano", 9},
+                     {"attributes", attributes}});
+  }
+  const nlohmann::json body{{"resourceSpans", {{{"scopeSpans", {{{"spans", spans}}}}}}}};
+  ASSERT_EQ(post_json(body.dump()).status, 200);
+  EXPECT_EQ(sink_.texts.size(), 1200);
+  ASSERT_THAT(sink_.values, ElementsAre(Pair("tenant", SizeIs(1001))));
+  EXPECT_TRUE(sink_.values["tenant"].contains("1"));
+  EXPECT_TRUE(sink_.values["tenant"].contains("[other]"));
+}
+
 TEST_F(TraceDoorTest, KeepsOneTraceOfSoManyWithItsWeight) {
+  options_.attributes = {"service.name"};
   options_.sample_one_in = 2;
   size_t expected = 0;
   for (uint64_t trace = 1; trace <= 64; ++trace) {
@@ -309,6 +370,7 @@ TEST_F(TraceDoorTest, KeepsOneTraceOfSoManyWithItsWeight) {
   EXPECT_EQ(sink_.texts.size(), expected);
   ASSERT_FALSE(sink_.texts.empty());
   EXPECT_THAT(sink_.texts.front(), HasSubstr(" x2"));
+  EXPECT_THAT(sink_.values, ElementsAre(Pair("service.name", ElementsAre("cart"))));
 }
 
 }  // namespace

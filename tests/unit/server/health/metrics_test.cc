@@ -30,6 +30,7 @@ ServerHealth known_health() {
   health.daemons.reporting = 3;
   health.daemons.with_problem = 1;
   health.daemons.max_cpu_of_limit = 0.5;
+  health.daemons.bursts_not_reported = 3;
   health.daemons.profiles_dropped.too_old = 4;
   health.work = {{.name = "rows", .newest_success_ns = kStartNs - 3 * kNsPerSecond},
                  {.name = "symbols",
@@ -43,6 +44,7 @@ ServerHealth known_health() {
   top.counts[5] = 2;      // up to 250 ms
   top.counts.back() = 1;  // longer than all bounds
   health.questions = {top};
+  health.symbolizers = {{.name = "w1", .leases = 2, .tables = 30, .failures = 1, .refused = 3, .expired = 4}};
   health.measured.measured_ns = kStartNs - 4 * kNsPerSecond;
   health.measured.store = store::StoreHealth{.profiles_pending = 6,
                                              .profiles_set_aside = 1,
@@ -75,6 +77,7 @@ TEST(Metrics, AreTextForPrometheus) {
             HasSubstr("plimsoll_machines{state=\"offline\",version=\"1.2.3\"} 1\n"),
             HasSubstr("plimsoll_collection_stops{by=\"hand\"} 1\n"),
             HasSubstr("plimsoll_daemon_cpu_limit_used_max_ratio 0.5\n"),
+            HasSubstr("plimsoll_daemons_bursts{can_record=\"not reported\"} 3\n"),
             HasSubstr("plimsoll_daemon_profiles_dropped_total{reason=\"too_old\"} 4\n"),
             HasSubstr("plimsoll_http_requests_total{listener=\"clients\",status=\"4xx\"} 3\n"),
             HasSubstr("plimsoll_http_connections{listener=\"clients\"} 2\n"),
@@ -82,6 +85,15 @@ TEST(Metrics, AreTextForPrometheus) {
             HasSubstr("plimsoll_http_requests_running{listener=\"clients\",pool=\"long\"} 2\n"),
             HasSubstr("plimsoll_http_requests_refused_total{listener=\"clients\",pool=\"long\"} 7\n"),
             HasSubstr("plimsoll_http_requests_cancelled_total{listener=\"clients\",pool=\"long\"} 5\n")));
+}
+
+TEST(Metrics, CountWhatSymbolizerWorkersDo) {
+  EXPECT_THAT(metrics_text(known_health()),
+              AllOf(HasSubstr("plimsoll_symbolizer_worker_leases{worker=\"w1\"} 2\n"),
+                    HasSubstr("plimsoll_symbolizer_worker_tables_total{worker=\"w1\"} 30\n"),
+                    HasSubstr("plimsoll_symbolizer_worker_failures_total{worker=\"w1\"} 1\n"),
+                    HasSubstr("plimsoll_symbolizer_worker_refused_total{worker=\"w1\"} 3\n"),
+                    HasSubstr("plimsoll_symbolizer_worker_expired_total{worker=\"w1\"} 4\n")));
 }
 
 TEST(Metrics, HaveAHistogramForEachView) {

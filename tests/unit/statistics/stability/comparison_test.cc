@@ -8,10 +8,11 @@
 namespace plimsoll::statistics {
 namespace {
 
-constexpr size_t kRows = 30;
+constexpr size_t kComparedRows = 30;
 
 Comparison compare_windows(const Machines& x, const Machines& y, uint64_t seed) {
-  return compare(x.window(), y.window(), {.rows = kRows, .top = 10, .permutations = 199, .seed = seed});
+  return compare(x.window(), y.window(),
+                 {.rows = kComparedRows, .top = 10, .permutations = 199, .seed = seed});
 }
 
 // Of windows between which nothing has changed, how many are called changed at the 5 % level.
@@ -41,7 +42,7 @@ void expect_few(const Alarms& alarms) {
 }
 
 TEST(Comparison, OfTheSameMachinesSeldomCallsChanceAChange) {
-  const WindowedFleet fleet(1000, kRows, 1);
+  const WindowedFleet fleet(1000, kComparedRows, 1);
   std::mt19937_64 random(2);
   Alarms alarms;
   for (uint64_t i = 0; i < 300; ++i) {
@@ -52,7 +53,7 @@ TEST(Comparison, OfTheSameMachinesSeldomCallsChanceAChange) {
 }
 
 TEST(Comparison, OfOtherMachinesSeldomCallsChanceAChange) {
-  const WindowedFleet fleet(1000, kRows, 1);
+  const WindowedFleet fleet(1000, kComparedRows, 1);
   std::mt19937_64 random(3);
   Alarms alarms;
   for (uint64_t i = 0; i < 300; ++i) {
@@ -63,7 +64,7 @@ TEST(Comparison, OfOtherMachinesSeldomCallsChanceAChange) {
 }
 
 TEST(Comparison, FindsTheFunctionThatChanged) {
-  const WindowedFleet fleet(1000, kRows, 1);
+  const WindowedFleet fleet(1000, kComparedRows, 1);
   std::mt19937_64 random(4);
   const std::vector<uint32_t> machines = fleet.draw(60, random);
   const Machines x = fleet.observe(machines, random);
@@ -79,7 +80,7 @@ TEST(Comparison, FindsTheFunctionThatChanged) {
 }
 
 TEST(Comparison, OfAWindowWithItselfFindsNothing) {
-  const WindowedFleet fleet(100, kRows, 1);
+  const WindowedFleet fleet(100, kComparedRows, 1);
   std::mt19937_64 random(4);
   const Machines x = fleet.observe(fleet.draw(50, random), random);
   const Comparison comparison = compare_windows(x, x, 5);
@@ -92,7 +93,7 @@ TEST(Comparison, OfAWindowWithItselfFindsNothing) {
 }
 
 TEST(Comparison, IsTheSameEveryTime) {
-  const WindowedFleet fleet(100, kRows, 1);
+  const WindowedFleet fleet(100, kComparedRows, 1);
   std::mt19937_64 random(4);
   const Machines x = fleet.observe(fleet.draw(50, random), random);
   const Machines y = fleet.observe(fleet.draw(50, random), random);
@@ -101,10 +102,10 @@ TEST(Comparison, IsTheSameEveryTime) {
 }
 
 TEST(Comparison, SharesAreOfAllNotOfTheTop) {
-  Machines x{{1}, {0}, std::vector<double>(kRows, 1)};
+  Machines x{{1}, {0}, std::vector<double>(kComparedRows, 1)};
   const Comparison comparison = compare_windows(x, x, 1);
   ASSERT_EQ(comparison.rows.size(), 10);
-  EXPECT_DOUBLE_EQ(comparison.rows[0].share_x, 1.0 / kRows);
+  EXPECT_DOUBLE_EQ(comparison.rows[0].share_x, 1.0 / kComparedRows);
 }
 
 }  // namespace

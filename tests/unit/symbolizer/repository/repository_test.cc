@@ -8,15 +8,20 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <random>
+#include <utility>
 
 #include "base/checksum.h"
 #include "base/file.h"
 #include "base/hex.h"
+#include "elf/hashes/htl_hash.h"
 #include "symbolizer/repository/repository_files.h"
 #include "symbolizer/repository/verify.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/elf/part_of.h"
 #include "tests/unit/symbolizer/repository/sample_binary.h"
+#include "tests/unit/symbolizer/repository/sample_sources.h"
 
 namespace plimsoll::symbolizer::repository_test {
 namespace {
@@ -59,6 +64,33 @@ class FailingDisk {
   static int unlink(const char* path) { return enter() ? ::unlink(path) : -1; }
 
   static inline int calls_left_ = 0;
+};
+
+// Asks at each renaming of a file what the repository says of the build that is being added.
+class AskingDisk {
+ public:
+  static const FileCalls& calls() {
+    static constexpr FileCalls kCalls{&::write, &::fsync, &rename, &::pwrite, &::unlink};
+    return kCalls;
+  }
+  // Null: it asks no more.
+  static void ask(const BinaryRepository* repository) { repository_ = repository; }
+  // "found", "arriving", or "unknown".
+  static std::string answer(const BinaryRepository& repository) {
+    return repository.find(kId) ? "found" : repository.is_arriving(kId) ? "arriving" : "unknown";
+  }
+  static std::vector<std::string> take_answers() { return std::exchange(answers_, {}); }
+
+ private:
+  static int rename(const char* from, const char* to) {
+    if (repository_ != nullptr) {
+      answers_.push_back(answer(*repository_));
+    }
+    return ::rename(from, to);
+  }
+
+  static inline const BinaryRepository* repository_ = nullptr;
+  static inline std::vector<std::string> answers_;
 };
 
 class RepositoryTest : public ::testing::Test {
@@ -122,7 +154,7 @@ TEST_F(RepositoryTest, KeepsAFileByTheBuildIdInsideOfIt) {
   EXPECT_EQ(record->files[0].added_ns, kNowNs);
   EXPECT_EQ(record->files[0].source, "alice: app");
   EXPECT_THAT(record->labels, ElementsAre(std::pair<std::string, std::string>("revision", "4f2c")));
-  EXPECT_EQ(record->files[0].htl_hash, htl_hash(as_bytes(image)));
+  EXPECT_EQ(record->files[0].htl_hash, elf::htl_hash(as_bytes(image)));
   EXPECT_EQ(repository->bytes(), image.size());
 }
 
@@ -146,6 +178,39 @@ TEST_F(RepositoryTest, AStrippedFileNeverReplacesABetterOne) {
   EXPECT_EQ(outcome_of(*repository, {.quality = SymbolQuality::kSymtab}), "worse");
   EXPECT_EQ(outcome_of(*repository, {.quality = SymbolQuality::kFull}), "known");
   EXPECT_EQ(kept(), image_of({.quality = SymbolQuality::kFull}));
+}
+
+TEST_F(RepositoryTest, APartOfABinaryIsADebugFileUntilAWholeOneComes) {
+  const std::string executable = image_of({});
+  const std::string symbols = *elf::part_of(executable, elf::BinaryPart::kSymbolsOnly);
+  const std::string debug = *elf::part_of(executable, elf::BinaryPart::kDebugSections);
+  const std::string whole_debug = image_of({.kind = BinaryKind::kDebug});
+  const auto outcome = [](BinaryRepository& repository, const std::string& image) {
+    const auto added = add(repository, image);
+    return added ? name_of(added->outcome) : name_of(added.error().code);
+  };
+  {
+    const auto repository = open();
+    EXPECT_EQ(outcome(*repository, symbols), "added");
+    const auto record = repository->find(kId);
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->files.at(0).kind, BinaryKind::kDebug);
+    EXPECT_EQ(record->files.at(0).quality, SymbolQuality::kSymtab);
+    EXPECT_TRUE(record->files.at(0).is_part);
+    EXPECT_EQ(described_kind(record->files.at(0)), "debug (part)");
+    EXPECT_EQ(record->files.at(0).htl_hash, elf::kSampleHash) << "of the whole file";
+    EXPECT_EQ(outcome(*repository, debug), "replaced") << "it has more symbols";
+    EXPECT_EQ(outcome(*repository, symbols), "worse");
+    EXPECT_EQ(outcome(*repository, debug), "known");
+  }
+  std::filesystem::remove(record_path(folder_.path(), kId));
+  const auto repository = open();
+  EXPECT_TRUE(repository->find(kId)->files.at(0).is_part) << "the file says so";
+  EXPECT_EQ(outcome(*repository, whole_debug), "replaced") << "nothing was left out of it";
+  EXPECT_FALSE(repository->find(kId)->files.at(0).is_part);
+  EXPECT_EQ(outcome(*repository, debug), "worse");
+  EXPECT_EQ(kept(BinaryKind::kDebug), whole_debug);
+  EXPECT_EQ(outcome(*repository, executable), "added") << "its code is another file";
 }
 
 TEST_F(RepositoryTest, LabelsAreNotedOfTheSameFileAlone) {
@@ -176,6 +241,33 @@ TEST_F(RepositoryTest, OtherBytesWithAsManySymbolsAreAConflict) {
   EXPECT_EQ(other.error().code, ErrorCode::kConflict);
   EXPECT_THAT(other.error().text(), HasSubstr(to_hex(kId)));
   EXPECT_EQ(kept(), image_of({}));
+}
+
+TEST_F(RepositoryTest, SourcesAreKeptBesideTheFilesOfTheirBuild) {
+  const std::string sources = source_archive_of({{"build/a.c", "int a;\n"}});
+  const std::string mended = source_archive_of({{"build/a.c", "int b;\n"}});
+  {
+    const auto repository = open();
+    ASSERT_TRUE(add(*repository, image_of({})));
+    EXPECT_EQ(add(*repository, sources).error().code, ErrorCode::kInvalid) << "of which build?";
+    const auto added = add(*repository, sources, {.build_id = kId});
+    ASSERT_TRUE(added) << added.error().text();
+    EXPECT_EQ(added->outcome, AddOutcome::kAdded);
+    EXPECT_FALSE(added->has_new_symbols());
+    EXPECT_EQ(add(*repository, sources, {.build_id = kId})->outcome, AddOutcome::kKnown);
+    EXPECT_EQ(add(*repository, mended, {.build_id = kId})->outcome, AddOutcome::kReplaced);
+    EXPECT_EQ(add(*repository, source_archive_of({{"../a.c", "x"}}), {.build_id = kId}).error().code,
+              ErrorCode::kInvalid);
+    EXPECT_FALSE(add(*repository, sources, {.build_id = kId, .may_be_sources = false}));
+  }
+  EXPECT_EQ(kept(BinaryKind::kSources), mended);
+  EXPECT_EQ(kept(), image_of({})) << "stays";
+  std::filesystem::remove(record_path(folder_.path(), kId));
+  const auto again = open();
+  EXPECT_THAT(again->find(kId)->files, SizeIs(2)) << "its record is made again";
+  EXPECT_THAT(verify_binaries(folder_.path(), {})->damaged, IsEmpty());
+  ASSERT_TRUE(again->trim({}, std::numeric_limits<int64_t>::max()));
+  EXPECT_THAT(files(), IsEmpty());
 }
 
 TEST_F(RepositoryTest, RefusesWhatIsNotTheBuildThatItIsCalled) {
@@ -219,7 +311,7 @@ TEST_F(RepositoryTest, KnowsAtTheNextStartWhatItHad) {
   ASSERT_EQ(outcome_of(*open(), {}), "added");
   const auto repository = open();
   EXPECT_EQ(repository->find(kId)->files[0].added_ns, kNowNs);
-  EXPECT_EQ(repository->find(kId)->files[0].htl_hash, htl_hash(as_bytes(image_of({}))));
+  EXPECT_EQ(repository->find(kId)->files[0].htl_hash, elf::htl_hash(as_bytes(image_of({}))));
   EXPECT_EQ(repository->bytes(), image_of({}).size());
   const auto records = read_records(folder_.path());
   ASSERT_TRUE(records);
@@ -355,6 +447,20 @@ TEST_F(RepositoryTest, AFileThatCannotBeWrittenTakesNoRoom) {
   EXPECT_TRUE(repository->stage()->write(as_bytes(std::string(1000, 'x'))));
 }
 
+// A search that finds the file on disk must be able to know why find() has nothing.
+TEST_F(RepositoryTest, ABuildIsArrivingWhileItsFileIsOnDiskWithoutARecord) {
+  const auto repository = open(AskingDisk::calls());
+  EXPECT_EQ(AskingDisk::answer(*repository), "unknown");
+  AskingDisk::ask(repository.get());
+  const auto added = add(*repository, image_of({}));
+  AskingDisk::ask(nullptr);
+  ASSERT_TRUE(added) << added.error().text();
+  EXPECT_THAT(AskingDisk::take_answers(), ElementsAre("arriving", "arriving"))
+      << "of the file, and of its record";
+  EXPECT_EQ(AskingDisk::answer(*repository), "found");
+  EXPECT_FALSE(repository->is_arriving(kId));
+}
+
 // Killed at every call that changes the disk, after which the next start has either the old file or the new one, and nothing else.
 TEST_F(RepositoryTest, ACrashAtAnyStepLeavesWholeFilesAlone) {
   const std::string poor = image_of({.quality = SymbolQuality::kDynsym});
@@ -446,14 +552,14 @@ TEST(BinaryRecordText, DamagedRecordsAreRefused) {
 }
 
 TEST(HtlHash, IsOfBothEndsAndTheLength) {
-  EXPECT_EQ(htl_hash(as_bytes("a")).size(), 16);
-  EXPECT_NE(htl_hash(as_bytes(std::string(5000, 'a'))), htl_hash(as_bytes(std::string(5001, 'a'))));
+  EXPECT_EQ(elf::htl_hash(as_bytes("a")).size(), 16);
+  EXPECT_NE(elf::htl_hash(as_bytes(std::string(5000, 'a'))), elf::htl_hash(as_bytes(std::string(5001, 'a'))));
   std::string middle(20'000, 'a');
-  const std::string before = htl_hash(as_bytes(middle));
+  const std::string before = elf::htl_hash(as_bytes(middle));
   middle[10'000] = 'b';
-  EXPECT_EQ(htl_hash(as_bytes(middle)), before) << "the middle is not part of it";
+  EXPECT_EQ(elf::htl_hash(as_bytes(middle)), before) << "the middle is not part of it";
   middle[19'999] = 'b';
-  EXPECT_NE(htl_hash(as_bytes(middle)), before);
+  EXPECT_NE(elf::htl_hash(as_bytes(middle)), before);
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
+
+#include "base/checksum.h"
 
 namespace plimsoll::traces {
 namespace {
@@ -10,6 +13,7 @@ namespace {
 BurstRecording recording_of(size_t events) {
   BurstRecording recording;
   recording.machine = "m1";
+  recording.draw = "2026-11-28T15:00:00Z";
   recording.config_bits = 0x7F00;
   recording.cpus = 2;
   recording.clock = {.is_synchronized = true, .max_error_ns = 1'000'000, .estimated_error_ns = 2000};
@@ -37,7 +41,10 @@ BurstRecording recording_of(size_t events) {
       const bool has_other = made.kind <= BurstEventKind::kNewThread;
       made.other = has_other ? static_cast<uint32_t>(random() % 3) : 0;
       made.first = random() % 400;
-      made.second = made.kind == BurstEventKind::kMarkCall ? random() : 0;
+      const bool has_second = made.kind == BurstEventKind::kMarkCall ||
+                              made.kind == BurstEventKind::kDiskIssue ||
+                              made.kind == BurstEventKind::kDiskDone;
+      made.second = has_second ? random() : 0;
       burst.events.push_back(made);
     }
     recording.bursts.push_back(std::move(burst));
@@ -87,8 +94,47 @@ TEST(BurstFile, NoticesDamage) {
     ASSERT_EQ(decode_bursts(as_bytes(damaged)).has_value(), is_reserved) << at;
   }
   std::string newer = sound;
-  newer[8] = 2;
+  newer[8] = 3;
   EXPECT_EQ(decode_bursts(as_bytes(newer)).error().code, ErrorCode::kUnsupported);
+}
+
+// Of version 1, which plimsolld 0.1 has written: machine "old", config 7,8, nothing else. zstd keeps so few bytes as they are.
+TEST(BurstFile, ReadsRecordingsWithoutDraws) {
+  BurstRecording recording;
+  recording.machine = "old";
+  recording.config_bits = 0x7F00;
+  std::string encoded = encode_bursts(recording);
+  const size_t machine = encoded.find("\3old");
+  ASSERT_NE(machine, std::string::npos);
+  ASSERT_EQ(encoded[machine + 4], '\0');  // the draw
+  const std::string content = encoded.substr(machine, 4) + encoded.substr(machine + 5);
+  // A frame of one raw block (RFC 8878): magic, content size in a byte, block of so many bytes, the last one.
+  std::string frame("\x28\xb5\x2f\xfd\x20", 5);
+  frame += static_cast<char>(content.size());
+  frame += static_cast<char>(content.size() << 3U | 1U);
+  frame += std::string(2, '\0') + content;
+  const auto append = [&](auto value) {
+    encoded.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  encoded = encoded.substr(0, 8);
+  append(uint32_t{1});
+  append(uint32_t{0});
+  append(uint64_t{frame.size()});
+  append(checksum64(as_bytes(frame)));
+  encoded += frame;
+  ASSERT_TRUE(check_burst_framing(as_bytes(encoded)));
+  const auto decoded = decode_bursts(as_bytes(encoded));
+  ASSERT_TRUE(decoded) << decoded.error().text();
+  EXPECT_TRUE(*decoded == recording);
+}
+
+TEST(BurstFile, ChecksFramingWithoutDecoding) {
+  const std::string sound = encode_bursts(recording_of(50));
+  EXPECT_TRUE(check_burst_framing(as_bytes(sound)));
+  EXPECT_FALSE(check_burst_framing(as_bytes(sound).subspan(0, sound.size() - 1)));
+  std::string damaged = sound;
+  damaged.back() = static_cast<char>(damaged.back() ^ 1);
+  EXPECT_FALSE(check_burst_framing(as_bytes(damaged)));
 }
 
 TEST(BurstFile, RefusesWhatIsNoSoundRecording) {

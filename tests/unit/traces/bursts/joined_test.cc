@@ -155,6 +155,37 @@ TEST(JoinedBurst, ShowsWhoHeldTheLockThatARequestWaitedFor) {
   EXPECT_EQ(joined_burst.marks.size(), 4U);
 }
 
+// The switch from the idle thread to 1 is missing, which an idle CPU takes at once; and that to 2, which may have waited.
+TEST(JoinedBurst, AThreadThatDoesSomethingRuns) {
+  const std::string text =
+      "200 switch 1 S 0\n"
+      "300 wake 0 1\n"
+      "320 call 1\n"
+      "400 switch 1 S 2\n"
+      "500 switch 2 R 3\n"
+      "600 call 2\n";
+  EXPECT_EQ(joined(text),
+            "1 running 100-200\n1 blocked 200-300 woken by 0\n1 running 300-400\n1 blocked 400-1000\n"
+            "2 runnable 100-400\n2 running 400-500\n2 runnable 500-600\n2 running 600-1000\n"
+            "3 runnable 100-500\n3 running 500-1000\n");
+  EXPECT_EQ(join_burst(burst_of(text)).missing_switches, 2U);
+  EXPECT_EQ(join_burst(burst_of(text)).contradictions, 0U);
+}
+
+TEST(JoinedBurst, AThreadThatAnIdleCpuIsSwitchedFromRanSinceItWasWoken) {
+  const std::string text =
+      "200 switch 1 S 0\n"
+      "300 wake 0 1\n"
+      "400 switch 1 S 0\n";
+  EXPECT_EQ(joined(text),
+            "1 running 100-200\n1 blocked 200-300 woken by 0\n1 running 300-400\n1 blocked 400-1000\n");
+  EXPECT_EQ(join_burst(burst_of(text)).missing_switches, 1U);
+  // It was preempted before the CPU had nothing to do.
+  EXPECT_EQ(joined("200 switch 1 R 2\n300 switch 2 S 0\n400 switch 1 S 0\n"),
+            "1 running 100-200\n1 runnable 200-300\n1 running 300-400\n1 blocked 400-1000\n"
+            "2 runnable 100-200\n2 running 200-300\n2 blocked 300-1000\n");
+}
+
 TEST(JoinedBurst, CountsWhatContradictsItself) {
   EXPECT_EQ(join_burst(burst_of("200 switch 1 S 0\n300 switch 1 S 0\n")).contradictions, 1U);
   EXPECT_EQ(join_burst(burst_of("200 switch 1 S 0\n250 switch 0 Y 1\n300 switch 1 S 0\n")).contradictions,

@@ -86,6 +86,30 @@ TEST(Search, FindsALockThatIsHeldByARequestThatWaits) {
   EXPECT_EQ(found(recording, "blocked{name = waiter, waker = 11}"), "blocked 310-600\n");
 }
 
+// Thread 1 reads and sends for request 7. Interrupts come upon thread 2. One read is not done within the burst.
+TEST(Search, FindsWhatWaitsForADisk) {
+  const BurstRecording recording =
+      recording_of(story("100 mark 1 1 7\n"
+                         "200 issue 1 4096 55\n"
+                         "210 switch 1 S 2\n"
+                         "250 done 2 512 54\n"
+                         "400 done 2 4096 55\n"
+                         "410 interrupt 2 1\n"
+                         "420 switch 2 R 1\n"
+                         "500 sent 1 1500\n"
+                         "520 received 1 60\n"
+                         "600 mark 1 2 7\n"
+                         "700 issue 1 512 60\n"));
+  EXPECT_EQ(found(recording, "disk"), "disk 200-400\n");
+  EXPECT_EQ(found(recording, "disk{bytes = 4096, thread = 11, request = 7}"), "disk 200-400\n");
+  EXPECT_EQ(found(recording, "disk{bytes < 4096}"), "");
+  EXPECT_EQ(found(recording, "blocked{thread = 11} overlapping disk{thread = outer.thread}"),
+            "blocked 210-410, overlapping disk 200-400\n");
+  EXPECT_EQ(found(recording, "packet_sent{bytes >= 1500, request = 7}"), "packet_sent 500-500\n");
+  EXPECT_EQ(found(recording, "packet_received"), "packet_received 520-520\n");
+  EXPECT_EQ(found(recording, "packet_received{request = 7}"), "") << "a packet says of no request";
+}
+
 // As threads do: from the burst's begin where a request began before it, and until any thread stops it.
 TEST(Search, LockWaitsAndPhasesHaveTheRequestOfTheirThread) {
   const BurstRecording recording =

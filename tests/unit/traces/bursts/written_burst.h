@@ -11,7 +11,8 @@
 namespace plimsoll::traces {
 
 // Of lines "TIME WHAT ...", times in ns: "switch FROM STATE TO" (STATE: S blocked, R preempted, Y yields, X ends), "wake WAKER WOKEN",
-// "interrupt THREAD WOKEN", "new PARENT CHILD", "mark THREAD KIND VALUE" (its two calls at that time), "call THREAD", "fault THREAD".
+// "interrupt THREAD WOKEN", "new PARENT CHILD", "mark THREAD KIND VALUE" (its two calls at that time), "call THREAD", "fault THREAD",
+// "issue THREAD BYTES SECTOR", "done THREAD BYTES SECTOR", "sent THREAD BYTES", "received THREAD BYTES".
 inline Burst written_burst(const std::string& text, int64_t on_ns, int64_t off_ns) {
   Burst burst;
   burst.on_ns = on_ns;
@@ -42,6 +43,12 @@ inline Burst written_burst(const std::string& text, int64_t on_ns, int64_t off_n
       event.kind = BurstEventKind::kSyscallEnter;
     } else if (what == "fault") {
       event.kind = BurstEventKind::kPageFault;
+    } else if (what == "issue" || what == "done") {
+      words >> event.first >> event.second;
+      event.kind = what == "issue" ? BurstEventKind::kDiskIssue : BurstEventKind::kDiskDone;
+    } else if (what == "sent" || what == "received") {
+      words >> event.first;
+      event.kind = what == "sent" ? BurstEventKind::kPacketSent : BurstEventKind::kPacketReceived;
     } else {
       words >> event.other;
       event.kind = what == "new" ? BurstEventKind::kNewThread : BurstEventKind::kWake;

@@ -87,6 +87,45 @@ TEST_P(Profdata, ReadsBothForms) {
   }
 }
 
+// All code of the program ran 1,000 times.
+ExecutionCounts all_functions(const CompiledProgram& program, double entered) {
+  ExecutionCounts counts;
+  for (const elf::Symbol& function : program.functions()) {
+    const uint64_t last = function.address + function.size_bytes - 1;
+    counts.ranges.push_back({function.address, last, 1000});
+    counts.entries.push_back({function.address, last, entered});
+  }
+  return counts;
+}
+
+// Of a real program: inlined calls within inlined calls, discriminators, calls with targets, counts that are no whole numbers, and what an
+// older build adds by its weight.
+TEST_P(Profdata, ReadsProfilesOfAProgram) {
+  if (!is_installed("clang++-19")) {
+    GTEST_SKIP() << "there is no clang++-19";
+  }
+  bench_.write("program.cc", kProgram);
+  bench_.run(
+      "clang++-19 -std=c++17 -O2 -gmlt -fdebug-info-for-profiling -funique-internal-linkage-names program.cc "
+      "-o program");
+  const CompiledProgram program(bench_.path("program"));
+  const auto symtab = symbolizer::Symtab::open(as_bytes(program.table));
+  ASSERT_TRUE(symtab);
+  ExecutionCounts counts = all_functions(program, 10.25);
+  counts.branches = {{counts.entries.front().first, counts.entries.back().first, 3.5}};
+  ProfileReport report;
+  const SampleProfile newer = profile_of(counts, *symtab, report);
+  SampleProfile merged = newer;
+  merge(merged, profile_of_text(kProfile), 0.37);
+  for (const SampleProfile& written : {newer, merged}) {
+    ASSERT_GT(written.functions.size(), 5U);
+    bench_.write("text", write_llvm_text(written));
+    bench_.write("binary", write_llvm_binary(written));
+    EXPECT_EQ(as_text("text"), write_llvm_text(written));
+    EXPECT_EQ(as_text("binary"), write_llvm_text(written));
+  }
+}
+
 TEST_P(Profdata, WritesTheSameSummary) {
   bench_.write("binary", write_llvm_binary(profile_of_text(kProfile)));
   const auto summary = [&](const std::string& file) {
@@ -124,10 +163,20 @@ TEST_P(Profdata, FindsTheSameOverlap) {
   EXPECT_LT(expected, 95);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Profdata, ::testing::Values("llvm-profdata-14", "llvm-profdata-19"),
-                         [](const auto& tool) {
-                           return "Of" + tool.param.substr(tool.param.rfind('-') + 1);
-                         });
+// Those of Debian are 14, 15, 16 and 19.
+std::vector<std::string> of_each_version(const std::string& tool) {
+  std::vector<std::string> tools;
+  for (int version = 14; version <= 19; ++version) {
+    tools.push_back(fmt::format("{}-{}", tool, version));
+  }
+  return tools;
+}
+
+std::string version_of(const ::testing::TestParamInfo<std::string>& tool) {
+  return "Of" + tool.param.substr(tool.param.rfind('-') + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Profdata, ::testing::ValuesIn(of_each_version("llvm-profdata")), version_of);
 
 class Clang : public ::testing::TestWithParam<std::string> {
  protected:
@@ -158,9 +207,7 @@ TEST_P(Clang, TakesBothForms) {
   EXPECT_THAT(made[0], HasSubstr("\"branch_weights\", i32"));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Clang, ::testing::Values("clang++-14", "clang++-19"), [](const auto& tool) {
-  return "Of" + tool.param.substr(tool.param.rfind('-') + 1);
-});
+INSTANTIATE_TEST_SUITE_P(All, Clang, ::testing::ValuesIn(of_each_version("clang++")), version_of);
 
 TEST(Gcc, TakesGcov) {
   if (!is_installed("g++-12")) {
@@ -196,17 +243,6 @@ TEST(Gcc, TakesGcov) {
     EXPECT_THAT(dump, HasSubstr(count));
   }
   EXPECT_THAT(dump, Not(HasSubstr("count: 612]"))) << "of blocks on one line, that which ran most";
-}
-
-// All code of the program ran 1,000 times.
-ExecutionCounts all_functions(const CompiledProgram& program, double entered) {
-  ExecutionCounts counts;
-  for (const elf::Symbol& function : program.functions()) {
-    const uint64_t last = function.address + function.size_bytes - 1;
-    counts.ranges.push_back({function.address, last, 1000});
-    counts.entries.push_back({function.address, last, entered});
-  }
-  return counts;
 }
 
 // From its debug information to its optimizer: functions, inlined calls and constructors.

@@ -1,0 +1,112 @@
+#include "tests/clickhouse/clickhouse_server.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "base/spawn_settings.h"
+#include "http/address.h"
+#include "http/client.h"
+#include "tests/eventually.h"
+
+namespace plimsoll::testing {
+namespace {
+
+constexpr const char* kProgram = "/usr/sbin/clickhouse-server";
+
+constexpr std::string_view kUsers = R"(<yandex>
+<profiles><default><max_memory_usage>2000000000</max_memory_usage></default></profiles>
+<quotas><default></default></quotas>
+<users>
+<default><password></password><networks><ip>127.0.0.1</ip></networks>
+<profile>default</profile><quota>default</quota></default>
+<writer><password>secret</password><networks><ip>127.0.0.1</ip></networks>
+<profile>default</profile><quota>default</quota></writer>
+</users>
+</yandex>
+)";
+
+// Free now; start() fails if another program takes it before the server starts.
+int free_port() {
+  const auto socket = http::listen_on("127.0.0.1:0", false);
+  EXPECT_TRUE(socket) << socket.error().text();
+  return socket ? socket->port : 0;
+}
+
+}  // namespace
+
+std::string ClickHouseServer::why_missing() {
+  return ::access(kProgram, X_OK) == 0 ? "" : "no clickhouse-server: scripts/install.sh --scale installs it";
+}
+
+ClickHouseServer& ClickHouseServer::shared() {
+  static ClickHouseServer server;
+  return server;
+}
+
+ClickHouseServer::ClickHouseServer() : port_(free_port()) {
+  write_configuration();
+  start();
+}
+
+void ClickHouseServer::write_configuration() const {
+  std::ofstream(folder_ / "users.xml") << kUsers;
+  std::ofstream(folder_ / "config.xml") << fmt::format(
+      "<yandex><logger><level>error</level><log>{0}/log</log><errorlog>{0}/errors</errorlog></logger>\n"
+      "<http_port>{1}</http_port><listen_host>127.0.0.1</listen_host>\n"
+      "<path>{0}/data/</path><tmp_path>{0}/tmp/</tmp_path><users_config>{0}/users.xml</users_config>\n"
+      "<default_profile>default</default_profile><default_database>default</default_database>\n"
+      "<mark_cache_size>67108864</mark_cache_size><uncompressed_cache_size>67108864</"
+      "uncompressed_cache_size>\n"
+      "<timezone>UTC</timezone></yandex>\n",
+      folder_.path(), port_);
+}
+
+// It ends with the test, however that ends.
+void ClickHouseServer::start() {
+  SpawnSettings settings;
+  settings.open(STDOUT_FILENO, folder_ / "out", O_WRONLY | O_CREAT | O_APPEND, 0600);
+  settings.duplicate(STDOUT_FILENO, STDERR_FILENO);
+  const auto started = settings.start(
+      {"/usr/bin/setpriv", "--pdeathsig", "KILL", kProgram, "--config-file=" + (folder_ / "config.xml")},
+      false);
+  ASSERT_TRUE(started) << started.error().text();
+  pid_ = *started;
+  http::Client client({.base_url = url()});
+  const bool has_settled = eventually([&] {
+    const auto answer = client.send("GET", "/ping");
+    if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
+      pid_ = -1;  // free for another process, which kill() must not meet
+    }
+    return (answer && answer->status == 200) || pid_ < 0;
+  });
+  ASSERT_TRUE(has_settled && pid_ > 0) << "clickhouse-server has not started";
+  const auto answer = client.send("GET", "/ping");
+  ASSERT_TRUE(answer && answer->body == "Ok.\n") << "clickhouse-server does not answer";
+}
+
+void ClickHouseServer::kill() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+}
+
+std::string ClickHouseServer::url() const {
+  return fmt::format("http://127.0.0.1:{}", port_);
+}
+
+store::clickhouse::ConnectionOptions ClickHouseServer::new_database() {
+  return {.base_url = url(),
+          .database = fmt::format("d{}", ++databases_),
+          .user = "writer",
+          .password = "secret",
+          .first_pause_ns = 1'000'000};
+}
+
+}  // namespace plimsoll::testing

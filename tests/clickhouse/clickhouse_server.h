@@ -1,0 +1,44 @@
+// Debian's ClickHouse, started by a test on loopback in a folder of its own (scripts/install.sh --scale).
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "base/result.h"
+#include "store/clickhouse/connection.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::testing {
+
+class ClickHouseServer {
+ public:
+  // Why there is none, for GTEST_SKIP(); empty: there is.
+  static std::string why_missing();
+  // One for all tests of a program, which ends with it.
+  static ClickHouseServer& shared();
+
+  ClickHouseServer();
+  ClickHouseServer(const ClickHouseServer&) = delete;
+  ClickHouseServer& operator=(const ClickHouseServer&) = delete;
+  ~ClickHouseServer() { kill(); }
+
+  // With SIGKILL.
+  void kill();
+  // With what it has stored, on the same port. Returns when it answers.
+  void start();
+
+  std::string url() const;
+  // Of a database that no other call has got, and that is not made yet.
+  store::clickhouse::ConnectionOptions new_database();
+
+ private:
+  void write_configuration() const;
+
+  TemporaryDirectory folder_;
+  int port_ = 0;
+  pid_t pid_ = -1;
+  int databases_ = 0;
+};
+
+}  // namespace plimsoll::testing
