@@ -4,7 +4,8 @@
 #
 # The library's name is its folder with '/' as '_' (capture/perf -> capture_perf). DEPENDS is direct: what a folder includes it must name,
 # and what its dependencies stand on is not its business. A source that includes any other folder of the project fails the build in
-# cmake/CheckIncludes.cmake, which names the line.
+# cmake/CheckIncludes.cmake, which names the line. So does one outside of store/ that goes around the store's door: cmake/StoreExceptions.txt
+# lists those that still do.
 
 # Compiles the sources of `target` in batches of PLIMSOLL_BATCH (CMakeLists.txt).
 function(plimsoll_batch target)
@@ -26,13 +27,22 @@ function(plimsoll_check_includes target folder permitted)
   string(REPLACE ";" "," files_text "${files}")
   add_custom_command(
     OUTPUT ${stamp}
-    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DPERMITTED=${permitted_text} -DFILES=${files_text} -DSTAMP=${stamp}
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DFOLDER=${folder} -DPERMITTED=${permitted_text} -DFILES=${files_text} -DSTAMP=${stamp}
             -P ${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake
-    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake ${PROJECT_SOURCE_DIR}/cmake/StoreExceptions.txt
     VERBATIM)
   add_custom_target(${target}_includes ALL DEPENDS ${stamp})
   add_dependencies(${target} ${target}_includes)
 endfunction()
+
+# An exception for a file that is gone is needed no more.
+file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/StoreExceptions.txt store_exceptions REGEX "^[^#]")
+foreach(exception IN LISTS store_exceptions)
+  string(REGEX REPLACE " .*" "" file "${exception}")
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${file})
+    message(FATAL_ERROR "cmake/StoreExceptions.txt: ${file} is not there: remove the line")
+  endif()
+endforeach()
 
 function(plimsoll_library)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "" "SOURCES;DEPENDS;LINK")

@@ -66,6 +66,15 @@ run_tests() {
   printf '==> test %s: %d s\n' "$stage" $((SECONDS - started))
 }
 
+# run_failed_alone STAGE FOLDER: runs what failed in a stage of run_tests once more, one test at a time. For tests of whole programs: they
+# measure what others that run beside them change. Both results are kept; what only failed beside others is named by summarize. More than
+# ten have another reason.
+run_failed_alone() {
+  local stage=$1 folder=$2 failed
+  failed=$(grep -c '<failure' "$RESULTS_DIR/$stage.xml" || true)
+  ((failed == 0 || failed > 10)) || run_tests "$stage-alone" "$folder" --rerun-failed
+}
+
 # run_part STAGE FOLDER PROGRAM PART PARTS: one of the parts of a test program. Prints its output only where it failed.
 run_part() {
   local name=$1-$3-$4 results log
@@ -103,30 +112,43 @@ run_programs() {
 }
 
 # summarize RESULTS...: prints "N passed, N failed, N skipped" over JUnit files of ctest and of GoogleTest, after the names of what
-# failed. Fails unless something passed and nothing failed.
+# failed, and of what failed beside other tests alone (run_failed_alone), which counts as passed. Fails unless something passed and
+# nothing failed.
 summarize() {
   python3 - "$@" <<'PYTHON'
+import collections
+import os
 import sys
 import xml.etree.ElementTree as xml
 
-counts = {"passed": 0, "failed": 0, "skipped": 0}
-for path in sys.argv[1:]:
-    for case in xml.parse(path).getroot().iter("testcase"):
-        status = case.get("status")
-        if case.find("failure") is not None:
-            outcome = "failed"
-        elif case.find("skipped") is not None or status in ("notrun", "disabled"):
-            outcome = "skipped"
-            message = case.find("skipped").get("message", "") if case.find("skipped") is not None else ""
-            # A program that is missing or crashes on start is no skipped test.
-            if "not found" in message.lower() or "unable" in message.lower():
-                outcome = "failed"
-        elif status == "run":
+
+def outcome_of(case):
+    status = case.get("status")
+    skipped = case.find("skipped")
+    if case.find("failure") is not None:
+        return "failed"
+    if skipped is not None or status in ("notrun", "disabled"):
+        message = skipped.get("message", "").lower() if skipped is not None else ""
+        # A program that is missing or crashes on start is no skipped test.
+        return "failed" if "not found" in message or "unable" in message else "skipped"
+    return "passed" if status == "run" else "failed"
+
+
+def cases_of(path):
+    return [(case.get("name"), outcome_of(case)) for case in xml.parse(path).getroot().iter("testcase")]
+
+
+paths = [path for path in sys.argv[1:] if not path.endswith("-alone.xml")]
+counts = collections.Counter(passed=0, failed=0, skipped=0)
+for path in paths:
+    alone_path = path.removesuffix(".xml") + "-alone.xml"
+    alone = dict(cases_of(alone_path)) if os.path.exists(alone_path) else {}
+    for name, outcome in cases_of(path):
+        if outcome == "failed" and alone.get(name) == "passed":
+            print(f"failed beside other tests, passed alone: {name} ({path})")
             outcome = "passed"
-        else:
-            outcome = "failed"
-        if outcome == "failed":
-            print(f"failed: {case.get('name')} ({path})")
+        elif outcome == "failed":
+            print(f"failed: {name} ({path})")
         counts[outcome] += 1
 print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))
 sys.exit(0 if counts["failed"] == 0 and counts["passed"] > 0 else 1)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Long runs, for a night or a release: each fuzz test with seeds that no short run reaches, under AddressSanitizer; ten million
 # random stacks unwound, once under AddressSanitizer and once against the clock; ten thousand damaged binaries made into symbol
-# tables; a million random operations on data directories, five minutes of writers and readers of one, and its bits flipped; the sweeps that kill the
+# tables, and as many sent to a server; a million random operations on data directories, five minutes of writers and readers of one, and its bits flipped; the sweeps that kill the
 # server, the daemon and what merges segments at random moments, a thousand times, and the one that stops the store at every change of
-# its files; 100,000 random addresses of each of many
+# its files; 500 builds that three workers name while one of them dies each second; 100,000 random addresses of each of many
 # binaries, looked up by us and by llvm-symbolizer; a server with an address space of 2 GiB under everything hostile at once, and each
 # fuzz test with a limit of memory; programs that profile themselves under forks, signals and much else for ten minutes each; and the checks that .ci/run leaves out: computing tests under AddressSanitizer, clang-tidy over all
 # sources. --minutes N is how long each fuzz test runs (10 unless said), and the server is under attack (30 unless said); --fuzz-only,
@@ -115,6 +115,17 @@ soak_tables() {
   note "annotated code of 5000 damaged files passed with seed $seed"
 }
 
+# Ten thousand damaged binaries sent to a server, kept, and read by its processes.
+soak_hostile_binaries() {
+  local log=$LOG_DIR/soak-hostile-binaries.log seed
+  seed=$(date +%s)
+  if ! PLIMSOLL_TEST_FUZZ_TABLES=10000 PLIMSOLL_TEST_FUZZ_SEED=$seed build/bin/hostile_binaries_test --gtest_filter='*' >"$log" 2>&1; then
+    note "hostile_binaries_test failed with PLIMSOLL_TEST_FUZZ_SEED=$seed"
+    die "hostile_binaries_test failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
+  fi
+  note "hostile_binaries_test passed with seed $seed: $(sed -n 's/^hostile binaries: //p' "$log")"
+}
+
 # A million random operations, with answers that are compared with a model's. In memory: there are half a million commits.
 soak_operations() {
   local log=$LOG_DIR/soak-operations.log seed
@@ -147,6 +158,25 @@ soak_flips() {
   note "store_care_test passed with 10000 flipped bits of each database, and all of a segment"
 }
 
+# Every bit of a block's catalogue, one at a time, by four tests beside each other. PLIMSOLL_TEST_FLIP_BITS=1 flips one
+# bit of each byte, in an eighth of the time.
+soak_catalogue_flips() {
+  local started=$SECONDS bits=${PLIMSOLL_TEST_FLIP_BITS:-8} share failed=() running=()
+  for share in 0 1 2 3; do
+    PLIMSOLL_TEST_FLIP_STEP=1 PLIMSOLL_TEST_FLIP_BITS=$bits build/bin/catalogue_flips_test \
+      --gtest_filter="*/$share" >"$LOG_DIR/soak-catalogue-flips-$share.log" 2>&1 &
+    running+=($!)
+  done
+  for share in 0 1 2 3; do
+    wait "${running[$share]}" || failed+=("$LOG_DIR/soak-catalogue-flips-$share.log")
+  done
+  if ((${#failed[@]} > 0)); then
+    note "catalogue_flips_test failed with PLIMSOLL_TEST_FLIP_STEP=1 PLIMSOLL_TEST_FLIP_BITS=$bits"
+    die "catalogue_flips_test failed: $(reason_in "${failed[0]}") (log: ${failed[0]})"
+  fi
+  note "catalogue_flips_test passed with $bits bits of every byte of a block's catalogue in $((SECONDS - started)) s: $(grep -h '^flips of a catalogue' "$LOG_DIR"/soak-catalogue-flips-?.log | paste -sd ';')"
+}
+
 # Half a million processes that live for a moment.
 soak_exec_storm() {
   local log=$LOG_DIR/soak-exec-storm.log
@@ -177,11 +207,14 @@ soak_crashes() {
   note "$1 passed with 1000 crashes in $((SECONDS - started)) s"
 }
 
-# Every state after a crash, and failing disks at random operations of each phase.
+# Every state after a crash; and a disk that fails at every operation of each phase, for each of nine kinds of failure.
+# The second costs nine runs for each operation, each a process and a check of what it leaves: how many there were, and
+# how long they took, is in the line that this prints. PLIMSOLL_TEST_LIVE_RUNS=200 draws 200 operations of each phase for
+# each kind instead; PLIMSOLL_TEST_PHASE=NAME limits both to the phases whose names begin so.
 soak_crash_sweep() {
   local started=$SECONDS log=$LOG_DIR/soak-crash-sweep.log seed
   seed=$(date +%s)
-  if ! PLIMSOLL_TEST_ONE_OF=1 PLIMSOLL_TEST_POWER_SEEDS=4 PLIMSOLL_TEST_LIVE_RUNS=200 PLIMSOLL_TEST_FUZZ_SEED=$seed \
+  if ! PLIMSOLL_TEST_ONE_OF=1 PLIMSOLL_TEST_POWER_SEEDS=4 PLIMSOLL_TEST_LIVE_RUNS=${PLIMSOLL_TEST_LIVE_RUNS:-0} PLIMSOLL_TEST_FUZZ_SEED=$seed \
     build/bin/crash_sweep_test --gtest_filter='*' >"$log" 2>&1; then
     note "crash_sweep_test failed with PLIMSOLL_TEST_FUZZ_SEED=$seed"
     die "crash_sweep_test failed: $(reason_in "$log") (log: $log)"
@@ -214,14 +247,17 @@ soak_all_tables() {
   step "build fuzz_dwarf_test" cmake --build build --target fuzz_dwarf_test fuzz_libdw_test
   soak_tables fuzz_dwarf_test
   soak_tables fuzz_libdw_test
+  step "build hostile_binaries_test" cmake --build build --target hostile_binaries_test
+  soak_hostile_binaries
   step "build fuzz_annotate_test" cmake --build build --target fuzz_annotate_test
 }
 
 soak_all_store() {
-  step "build store tests" cmake --build build --target fuzz_operations_test store_storm_test store_care_test storm_test other_recorders_test
+  step "build store tests" cmake --build build --target fuzz_operations_test store_storm_test store_care_test catalogue_flips_test storm_test other_recorders_test
   ! is_wanted fuzz_operations_test || soak_operations
   ! is_wanted store_storm_test || soak_storm
   ! is_wanted store_care_test || soak_flips
+  ! is_wanted catalogue_flips_test || soak_catalogue_flips
   ! is_wanted storm_test || soak_exec_storm
   ! is_wanted other_recorders_test || soak_other_recorders
 }
@@ -287,11 +323,22 @@ soak_kernel_modules() {
   note "kernel_modules_test passed: $(grep -E 'no kernel module|lines are equal' "$log" | tail -1)"
 }
 
+# 500 builds, which three workers name while one of them dies each second; says why where there may be no network namespaces.
+soak_workers() {
+  local log=$LOG_DIR/soak-workers.log
+  if ! PLIMSOLL_TEST_WORKER_BUILDS=500 build/bin/workers_test --gtest_filter='Workers.NameAllBuilds*' >"$log" 2>&1; then
+    note "workers_test failed with 500 builds"
+    die "workers_test failed with 500 builds: $(reason_in "$log") (log: $log)"
+  fi
+  note "workers_test passed: $(grep -E '^workers: |network namespaces' "$log" | tail -1)"
+}
+
 soak_all_symbols() {
   local packages=$PWD/build/bench-packages seed debug
   seed=$(date +%s)
   step "unpack packages" scripts/install.sh --bench-packages
-  step "build symbols_llvm_test" cmake --build build --target symbols_llvm_test compare_symbols kernel_modules_test
+  step "build symbols_llvm_test" cmake --build build --target symbols_llvm_test compare_symbols kernel_modules_test workers_test
+  soak_workers
   soak_symbol_variants "$seed"
   soak_kernel_modules "$seed"
   soak_symbols "$seed" libstdcxx "$packages"/usr/lib/x86_64-linux-gnu/debug/libstdc++.so.6
@@ -344,9 +391,9 @@ soak_all_hostile() {
 # Two hundred runs of known allocations and lock waits, and ten minutes of torture, linked and preloaded.
 soak_all_appprof() {
   local log=$LOG_DIR/soak-appprof.log
-  step "build appprof tests" cmake --build build --target appprof_accuracy_test appprof_e2e_test
+  step "build appprof tests" cmake --build build --target appprof_accuracy_test appprof_torture_test
   if ! PLIMSOLL_TEST_APPPROF_RUNS=200 build/bin/appprof_accuracy_test >"$log" 2>&1 ||
-    ! PLIMSOLL_TEST_APPPROF_SECONDS=600 build/bin/appprof_e2e_test --gtest_filter='*Torture*' >>"$log" 2>&1; then
+    ! PLIMSOLL_TEST_APPPROF_SECONDS=600 build/bin/appprof_torture_test >>"$log" 2>&1; then
     note "appprof failed"
     die "appprof failed: $(reason_in "$log") (log: $log)"
   fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs, builds the release preset and runs its tests in parallel, but for those that need the whole machine (WHOLE_MACHINE in
-# tests/CMakeLists.txt). End-to-end tests mostly wait: twice as many run as there are processors.
+# tests/CMakeLists.txt). End-to-end tests mostly wait: twice as many run as there are processors; those that fail run once more, alone.
 # --quick runs the unit tests only. The last line is "N passed, N failed, N skipped"; the exit status is 0 only if none
 # failed and at least one passed.
 set -euo pipefail
@@ -27,6 +27,7 @@ if ((quick)); then
 else
   run_tests release-unit build -L 'unit|threads|corpus|fuzz' -LE e2e -j2
   run_tests release-e2e build -L e2e -j4
+  run_failed_alone release-e2e build
 fi
 shopt -s nullglob
 summarize "$RESULTS_DIR"/*.xml
