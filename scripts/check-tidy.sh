@@ -8,7 +8,8 @@
 #   scripts/check-tidy.sh '^store/' ...      those whose path matches one of the extended regular expressions
 #
 # Only the last form checks tests: GoogleTest's macros make them take as long as all the rest. What was found clean is not
-# checked again while nothing that clang-tidy reads has changed: delete ~/.cache/plimsoll-tidy to do so.
+# checked again while nothing that clang-tidy reads has changed: delete ~/.cache/plimsoll-tidy to do so. Where DEADLINE is set
+# (scripts/lib.sh), no batch begins after it, and the sources that are left are named.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -90,7 +91,8 @@ check_all() {
   local what=
   [[ ! $since ]] || what=" by what changed since $(git log -1 --format='%h of %cs' "$since")"
   printf 'checking sources%s\n' "$what"
-  selected "$since" "${patterns[@]}" | scripts/tidy_batches.py --build build-dev --cache "$CACHE" ${all:+--thorough}
+  selected "$since" "${patterns[@]}" | scripts/tidy_batches.py --build build-dev --cache "$CACHE" ${all:+--thorough} \
+    ${DEADLINE:+--deadline "$DEADLINE"}
 }
 
 step "check tidy" check_all

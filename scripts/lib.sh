@@ -75,14 +75,55 @@ run_failed_alone() {
   ((failed == 0 || failed > 10)) || run_tests "$stage-alone" "$folder" --rerun-failed
 }
 
-# run_part STAGE FOLDER PROGRAM PART PARTS: one of the parts of a test program. Prints its output only where it failed.
+# seconds_left: until DEADLINE, a time in seconds since 1970; a day where it is not set.
+seconds_left() {
+  printf '%d' $((${DEADLINE:-$(($(date +%s) + 86400))} - $(date +%s)))
+}
+
+# build_group PRESET GROUP: configures, and builds the test programs of a group (tests/CMakeLists.txt), as many as there is time for
+# before DEADLINE. The last of the list, fuzz tests, come first.
+build_group() {
+  step "configure $1" cmake --preset "$1"
+  step "build $1" build_before_deadline "build-$1" "$2"
+}
+
+build_before_deadline() {
+  local folder=$1 group=$2 programs first left status
+  mapfile -t programs < <(tac "$folder/$group.txt")
+  # Eight at a time: what ninja has not linked when its time is up is of no use, and it links nearly all at the end of a build.
+  for ((first = 0; first < ${#programs[@]}; first += 8)); do
+    left=$(seconds_left)
+    if ((left <= 0)); then
+      printf 'no time is left to build %d programs of %s\n' $((${#programs[@]} - first)) "$group"
+      return
+    fi
+    status=0
+    timeout --signal=INT "$left" cmake --build "$folder" --target "${programs[@]:first:8}" || status=$?
+    # timeout exits so where the time was up.
+    ((status == 0 || status == 124)) || return "$status"
+  done
+}
+
+# run_part STAGE FOLDER PROGRAM PART PARTS: one of the parts of a test program. Prints its output only where it failed. What there was no
+# time for, to build or to run, is a skipped test.
 run_part() {
-  local name=$1-$3-$4 results log
+  local name=$1-$3-$4 results log limit=900 left status=0
   results=$RESULTS_DIR/$name.xml
   log=$LOG_DIR/$name.log
   rm -f "$results" "${results%.xml}-exit.xml"
-  if GTEST_TOTAL_SHARDS=$5 GTEST_SHARD_INDEX=$4 timeout 900 "$2/bin/$3" --gtest_output="xml:$results" >"$log" 2>&1; then
-    return
+  left=$(seconds_left)
+  ((left >= limit)) || limit=$left
+  if ((limit > 0)) && [[ -x $2/bin/$3 ]]; then
+    GTEST_TOTAL_SHARDS=$5 GTEST_SHARD_INDEX=$4 timeout "$limit" "$2/bin/$3" --gtest_output="xml:$results" >"$log" 2>&1 || status=$?
+    ((status != 0)) || return 0
+  fi
+  if (($(seconds_left) <= 0)) && ((status == 0 || status == 124)); then
+    printf '<testsuite><testcase name="%s" status="notrun"><skipped message="no time was left"/></testcase></testsuite>\n' \
+      "$1 $3, part $4" >"$results"
+    return 0
+  fi
+  if ((status == 0)); then
+    printf '%s/bin/%s has not been built\n' "$2" "$3" >"$log"
   fi
   cat "$log"
   # Its own results do not say so where it crashed or hung, which leaves none, or failed after them: leaks are reported at exit.
@@ -99,8 +140,8 @@ run_programs() {
   mkdir -p "$LOG_DIR" "$RESULTS_DIR"
   printf '==> test %s\n' "$stage"
   [[ -s $folder/$group.txt ]] || die "test $stage did not run: $folder/$group.txt names no program"
-  export -f run_part
-  export RESULTS_DIR LOG_DIR
+  export -f run_part seconds_left
+  export RESULTS_DIR LOG_DIR DEADLINE=${DEADLINE:-}
   # The longest, fuzz tests, stand last there. They come first, so that no processor waits for one in the end.
   # shellcheck disable=SC2016  # expanded by the inner shell
   tac "$folder/$group.txt" | while read -r program; do
@@ -112,8 +153,8 @@ run_programs() {
 }
 
 # summarize RESULTS...: prints "N passed, N failed, N skipped" over JUnit files of ctest and of GoogleTest, after the names of what
-# failed, and of what failed beside other tests alone (run_failed_alone), which counts as passed. Fails unless something passed and
-# nothing failed.
+# failed, of what there was no time for (run_part), and of what failed beside other tests alone (run_failed_alone), which counts as
+# passed. Fails unless something passed and nothing failed.
 summarize() {
   python3 - "$@" <<'PYTHON'
 import collections
@@ -130,7 +171,9 @@ def outcome_of(case):
     if skipped is not None or status in ("notrun", "disabled"):
         message = skipped.get("message", "").lower() if skipped is not None else ""
         # A program that is missing or crashes on start is no skipped test.
-        return "failed" if "not found" in message or "unable" in message else "skipped"
+        if "not found" in message or "unable" in message:
+            return "failed"
+        return "left out" if message == "no time was left" else "skipped"
     return "passed" if status == "run" else "failed"
 
 
@@ -149,6 +192,9 @@ for path in paths:
             outcome = "passed"
         elif outcome == "failed":
             print(f"failed: {name} ({path})")
+        elif outcome == "left out":
+            print(f"no time was left: {name}")
+            outcome = "skipped"
         counts[outcome] += 1
 print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))
 sys.exit(0 if counts["failed"] == 0 and counts["passed"] > 0 else 1)
