@@ -45,7 +45,8 @@ Result<MachineAttributes> MachineAttributes::load(const std::string& data_dir, c
   const auto machines = store::open_fleet(data_dir);
   const int64_t to_ns = std::min(times.to_ns, now_ns);
   const int64_t from_ns = std::min(to_ns, std::max(times.from_ns, to_ns - kMaxJoinedNs));
-  const int64_t step_ns = std::max(kMinStepNs, (to_ns - from_ns) / (kMaxTimes - 1));
+  // Rounded up: what a division leaves over would be one more time.
+  const int64_t step_ns = std::max(kMinStepNs, (to_ns - from_ns + kMaxTimes - 2) / (kMaxTimes - 1));
   for (int64_t time_ns = from_ns;; time_ns = std::min(to_ns, time_ns + step_ns)) {
     if (const Status goes_on = check_stop(); !goes_on) {
       return propagate(goes_on);

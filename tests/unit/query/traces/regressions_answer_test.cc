@@ -195,6 +195,25 @@ TEST(MachineAttributes, AreThoseOfTheTime) {
   EXPECT_THAT(attributes_at(*machines, "", kStartNs), ElementsAre());
 }
 
+// One by one: it asks whether to go on before each.
+TEST(MachineAttributes, AreReadAt48TimesHoweverTheRangeIsDivided) {
+  const TemporaryDirectory folder;
+  const std::string data_dir = folder / "data";
+  ASSERT_TRUE(store::Ingest::open(data_dir));
+  uint64_t times = 0;
+  const StopCheck count = [&]() -> Status {
+    ++times;
+    return {};
+  };
+  const StopScope scope(count);
+  for (int64_t beyond_ns = 0; beyond_ns < 48; ++beyond_ns) {
+    times = 0;
+    const int64_t to_ns = 96 * kNsPerHour + beyond_ns;
+    ASSERT_TRUE(MachineAttributes::load(data_dir, {0, to_ns}, to_ns));
+    EXPECT_EQ(times, 48U) << beyond_ns;
+  }
+}
+
 store::LiveMachine live_machine(const std::string& id, const std::string& hostname, const std::string& kernel,
                                 int64_t last_seen_ns) {
   store::LiveMachine machine;
