@@ -77,9 +77,11 @@ int64_t bounded_count(uint64_t count) {
 }
 
 SentProfile sent_profile(const wire::RawProfile& profile) {
-  SentProfile sent{.draw = profile.assignment().draw().id(), .machine = profile.machine().id()};
-  // Applications are observed beside the machine: their windows would hide that its own was cut.
+  SentProfile sent{.machine = profile.machine().id()};
+  // Applications are observed beside the machine. Their profiles come also where its own failed or was cut, and before a daemon
+  // crashes in its window: only the machine's own profile is its answer.
   if (!wire::is_of_application(profile.assignment())) {
+    sent.draw = profile.assignment().draw().id();
     sent.window_ns = profile.window().end().monotonic_ns() - profile.window().start().monotonic_ns();
   }
   for (const wire::Event& event : profile.events()) {
