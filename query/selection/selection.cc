@@ -110,14 +110,15 @@ void add_factors(const Snapshot& snapshot, ResolvedSelection& resolved) {
 }
 
 // Of the parts of draws that a selection stands on, by their numbers.
-void note_missing(const Snapshot& snapshot, const std::map<uint32_t, DrawnPart>& strata,
+void note_missing(const Snapshot& snapshot,
+                  const std::map<const statistics::StratumResponse*, DrawnPart>& strata,
                   ResolvedSelection& resolved) {
   size_t drawn = 0;
   size_t answered = 0;
   std::set<DrawnPart> parts;
-  for (const auto& [stratum, part] : strata) {
-    drawn += snapshot.responses[stratum].drawn;
-    answered += snapshot.responses[stratum].answered;
+  for (const auto& [response, part] : strata) {
+    drawn += response->drawn;
+    answered += response->answered;
     parts.insert(part);
   }
   if (answered == drawn) {
@@ -162,7 +163,7 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
   Coverage& coverage = resolved.coverage;
   std::vector<bool> is_drawn(snapshot.origins.machines);
   std::set<std::string> notes;
-  std::map<uint32_t, DrawnPart> strata;
+  std::map<const statistics::StratumResponse*, DrawnPart> strata;
   ProfilesByTime profiles;
   SamplingGaps gaps(snapshot.origins.machines);
   MachineValues values(snapshot.origins.machines);
@@ -175,7 +176,7 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
     const uint32_t machine = snapshot.origins.machine_of(entry.origin);
     coverage.machines_drawn += is_drawn[machine] ? 0 : 1;
     is_drawn[machine] = true;
-    strata.emplace(snapshot.origins.stratum_of(entry.origin), DrawnPart{origin.draw, origin.stratum});
+    strata.emplace(&snapshot.response_of(entry.origin), DrawnPart{origin.draw, origin.stratum});
     if (entry.event == resolved.event) {
       gaps.add(machine, origin, entry);
       values.add(machine, origin, entry);

@@ -3,7 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "proto/application_profiles.h"
+
 namespace plimsoll::query {
+
+bool is_of_drawn_applications(const store::OriginEntry& origin) {
+  return !origin.draw.empty() && origin.series.starts_with(wire::kApplicationAssignment);
+}
 
 Status ResponseIndex::extend(const OriginIndex& origins, const store::Dictionaries& dictionaries,
                              const StrataOfDraw& strata_of) {
@@ -11,11 +17,12 @@ Status ResponseIndex::extend(const OriginIndex& origins, const store::Dictionari
   std::set<Draw*> changed;
   for (; origins_seen_ < dictionaries.origins.size(); ++origins_seen_) {
     const uint32_t unit = origins.unit_of_origin[origins_seen_];
-    if (is_counted_[unit]) {
+    const store::OriginEntry& origin = dictionaries.origins[origins_seen_];
+    const Asked answers = is_of_drawn_applications(origin) ? Asked::kApplications : Asked::kMachine;
+    if (is_counted_[unit] || answers != asked_) {
       continue;
     }
     is_counted_[unit] = true;
-    const store::OriginEntry& origin = dictionaries.origins[origins_seen_];
     const auto [draw, is_new] = draws_.try_emplace(origin.draw);
     if (is_new && !origin.draw.empty()) {
       auto drawn = strata_of(origin.draw);
@@ -29,6 +36,7 @@ Status ResponseIndex::extend(const OriginIndex& origins, const store::Dictionari
     count(stratum, origin);
     changed.insert(&draw->second);
   }
+  answered_.resize(std::max(answered_.size(), origins.place_of_stratum.size()));
   by_stratum_.resize(answered_.size());
   for (const Draw* draw : changed) {
     weigh(*draw);

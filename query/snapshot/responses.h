@@ -16,10 +16,19 @@
 
 namespace plimsoll::query {
 
-// A machine has answered a draw with any profile of it. Strata of a draw without profiles are handed to their neighbours by name. What
-// was not drawn, or in a draw that is not known, has answered for itself: all that is there, and nothing else. One thread.
+// Whether an origin is of applications that a draw observed beside their machine.
+bool is_of_drawn_applications(const store::OriginEntry& origin);
+
+// What a draw asked a machine for: each is answered by profiles of its own alone.
+enum class Asked { kMachine, kApplications };
+
+// A machine has answered a draw with any profile of its own, and for its applications with any profile of those. Strata of a draw without
+// profiles are handed to their neighbours by name. What was not drawn, or in a draw that is not known, has answered for itself: all that is
+// there, and nothing else. One thread.
 class ResponseIndex {
  public:
+  explicit ResponseIndex(Asked asked) : asked_(asked) {}
+
   // The strata of a draw, in their order; none: it is not known.
   using StrataOfDraw = std::function<Result<std::vector<store::DrawnWeight>>(std::string_view draw)>;
 
@@ -28,7 +37,7 @@ class ResponseIndex {
   Status extend(const OriginIndex& origins, const store::Dictionaries& dictionaries,
                 const StrataOfDraw& strata_of);
 
-  // By stratum, as the index numbers them.
+  // By stratum, as the index numbers them; of zeros where none has answered.
   const std::vector<statistics::StratumResponse>& by_stratum() const { return by_stratum_; }
 
  private:
@@ -40,6 +49,7 @@ class ResponseIndex {
   void count(uint32_t stratum, const store::OriginEntry& first_of_unit);
   void weigh(const Draw& draw);
 
+  Asked asked_;
   size_t origins_seen_ = 1;
   std::vector<bool> is_counted_;                         // by sampling unit
   std::vector<statistics::StratumResponse> answered_;    // by stratum, as if nothing else had been drawn

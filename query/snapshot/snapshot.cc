@@ -48,7 +48,8 @@ Result<std::shared_ptr<const Snapshot>> SnapshotCache::extend(Series& series, co
   const std::shared_ptr<const Snapshot> before = std::exchange(series.last, nullptr);
   const auto begin_again = [&series] {
     series.origins = {};
-    series.responses = {};
+    series.responses = ResponseIndex(Asked::kMachine);
+    series.application_responses = ResponseIndex(Asked::kApplications);
   };
   // Where anything fails, an allocation among them, some of it may be newer than the rest.
   try {
@@ -58,15 +59,18 @@ Result<std::shared_ptr<const Snapshot>> SnapshotCache::extend(Series& series, co
         was_overtaken ? static_cast<const store::Contents&>(*before) : contents;
     series.origins.extend(snapshot->dictionaries);
     // After the profiles: every draw is kept before its first profile comes.
-    const Status extended =
-        series.responses.extend(series.origins.index(), snapshot->dictionaries,
-                                [this](std::string_view draw) { return fleet_->drawn_weights(draw); });
-    if (!extended) {
-      begin_again();
-      return propagate(extended);
+    for (ResponseIndex* responses : {&series.responses, &series.application_responses}) {
+      const Status extended =
+          responses->extend(series.origins.index(), snapshot->dictionaries,
+                            [this](std::string_view draw) { return fleet_->drawn_weights(draw); });
+      if (!extended) {
+        begin_again();
+        return propagate(extended);
+      }
     }
     snapshot->origins = series.origins.index();
     snapshot->responses = series.responses.by_stratum();
+    snapshot->application_responses = series.application_responses.by_stratum();
     snapshot->frame_keys =
         before == nullptr ? std::make_unique<FrameKeysCache>() : FrameKeysCache::after(*before->frame_keys);
     snapshot->machines_registered = machines_registered;

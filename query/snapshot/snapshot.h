@@ -25,15 +25,17 @@ namespace plimsoll::query {
 // that is the same in them.
 struct Snapshot : store::Contents {
   OriginIndex origins = {};
-  std::vector<statistics::StratumResponse> responses = {};  // by stratum
+  std::vector<statistics::StratumResponse> responses = {};              // of machines, by stratum
+  std::vector<statistics::StratumResponse> application_responses = {};  // of their applications, likewise
   // What was worked out about the stacks for one question, for the next one.
   std::unique_ptr<FrameKeysCache> frame_keys = std::make_unique<FrameKeysCache>();
   int64_t machines_registered = 0;
   std::shared_ptr<const store::Fleet> fleet = {};  // for what became of drawn machines
 
-  // Of the part of a draw that the origin belongs to.
+  // Of the part of a draw that the origin belongs to, to what it is an answer to.
   const statistics::StratumResponse& response_of(uint32_t origin) const {
-    return responses[origins.stratum_of(origin)];
+    const bool is_beside = is_of_drawn_applications(dictionaries.origins[origin]);
+    return (is_beside ? application_responses : responses)[origins.stratum_of(origin)];
   }
 
   // The events of an origin, of those that are shown.
@@ -77,8 +79,9 @@ class SnapshotCache {
     explicit Series(uint64_t of) : lineage(of) {}
     const uint64_t lineage;
     std::mutex mutex;
-    OriginIndexer origins;                 // protected by mutex
-    ResponseIndex responses;               // likewise
+    OriginIndexer origins;                                      // protected by mutex
+    ResponseIndex responses{Asked::kMachine};                   // likewise
+    ResponseIndex application_responses{Asked::kApplications};  // likewise
     std::shared_ptr<const Snapshot> last;  // likewise; null: none yet, or it could not be made
   };
 

@@ -51,6 +51,7 @@ class SqlTest : public ::testing::Test {
     snapshot_.bindings = loaded_->bindings;
     snapshot_.origins = loaded_->origins;
     snapshot_.responses = loaded_->responses;
+    snapshot_.application_responses = loaded_->application_responses;
     snapshot_.rows = std::make_unique<CountingRows>(*loaded_->rows, rows_read_);
   }
 
