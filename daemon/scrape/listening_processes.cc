@@ -91,6 +91,12 @@ struct ListeningNetwork {
   std::map<uint64_t, std::string> sockets;  // paths
 };
 
+// Loopback may have no IPv6 (net.ipv6.conf.all.disable_ipv6): a socket of all IPv6 addresses takes IPv4 alone then.
+bool lacks_ipv6_loopback(const identity::ProcFs& proc_fs) {
+  const auto addresses = proc_fs.network_file("if_inet6");
+  return addresses && addresses->find("00000000000000000000000000000001 ") == std::string::npos;
+}
+
 Result<ListeningNetwork> read_network(const identity::ProcFs& proc_fs, uint32_t pid, bool is_ours) {
   ListeningNetwork network;
   const auto sockets = listening_sockets(proc_fs, pid);
@@ -98,7 +104,11 @@ Result<ListeningNetwork> read_network(const identity::ProcFs& proc_fs, uint32_t 
     return propagate(sockets, "scrape.listening");
   }
   const std::vector<std::string> addresses = own_addresses(proc_fs, pid);
-  for (const ListeningSocket& socket : *sockets) {
+  const bool is_ipv4_alone = is_ours && lacks_ipv6_loopback(proc_fs);
+  for (ListeningSocket socket : *sockets) {
+    if (is_ipv4_alone && socket.host == "::") {
+      socket.loopback_host = "127.0.0.1";
+    }
     network.ports.emplace(socket.inode, Reached{socket, reached_host(socket, is_ours, addresses)});
   }
   const auto unix_sockets = listening_unix_sockets(proc_fs, pid);
