@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <map>
@@ -15,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/printable.h"
@@ -26,7 +28,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMaxFiles = 1000;
+constexpr size_t kMaxFiles = 1000;     // read
+constexpr size_t kMaxNames = 100'000;  // looked at
 constexpr size_t kMaxProblems = 10;
 constexpr size_t kMaxFileBytes = size_t{16} << 10;
 
@@ -53,11 +56,18 @@ std::optional<uint32_t> pid_of_name(std::string_view name) {
   return error == std::errc() && end == name.data() + name.size() ? std::optional(pid) : std::nullopt;
 }
 
-// Files of processes, by PID and name, as many as are looked at.
-std::vector<std::pair<uint32_t, std::string>> announced_files(const std::string& folder) {
+// Files of processes, by PID and name, as many as are read. Processes that were killed leave theirs: where there are too many, those
+// with the number of a live process come first.
+std::vector<std::pair<uint32_t, std::string>> announced_files(const std::string& folder,
+                                                              const identity::ProcFs& proc_fs,
+                                                              std::vector<std::string>& problems) {
   std::vector<std::pair<uint32_t, std::string>> files;
   const std::unique_ptr<DIR, CloseFolder> open_folder(::opendir(folder.c_str()));
-  while (open_folder != nullptr && files.size() < kMaxFiles) {
+  if (open_folder == nullptr && errno != ENOENT) {
+    problems.push_back(fmt::format("the folder of announcements {} cannot be read: {}", printable(folder),
+                                   std::generic_category().message(errno)));
+  }
+  while (open_folder != nullptr && files.size() < kMaxNames) {
     const dirent* entry = ::readdir(open_folder.get());
     if (entry == nullptr) {
       break;
@@ -67,6 +77,16 @@ std::vector<std::pair<uint32_t, std::string>> announced_files(const std::string&
     }
   }
   std::ranges::sort(files);
+  if (files.size() > kMaxFiles) {
+    problems.push_back(
+        fmt::format("{} of {} announcements in {} are not read: remove those of processes that have ended",
+                    files.size() - kMaxFiles, files.size(), printable(folder)));
+    std::vector<uint32_t> live = proc_fs.pids();
+    std::ranges::sort(live);
+    std::ranges::stable_partition(
+        files, [&](const auto& file) { return std::ranges::binary_search(live, file.first); });
+    files.resize(kMaxFiles);
+  }
   return files;
 }
 
