@@ -187,7 +187,8 @@ Result<Fetched> Scraper::fetch() {
   const wire::ClockPair started = read_clocks();
   peer_ = 0;
   Result<Owner> owner = find_owner();
-  if (required_owner_ && !owner) {
+  // Of several processes it is chance which one answers: each change would look like a restart of what is counted.
+  if (!owner && (required_owner_ || owner.error().code == ErrorCode::kConflict)) {
     return propagate(owner, "scraping {}", endpoint_.name());
   }
   auto content = get();
@@ -246,10 +247,12 @@ Result<std::optional<wire::RawProfile>> Scraper::make_profile(const Fetched& fet
     formats::call_waits_blocked(*application);
   }
   const std::optional<Owner> known_owner = owner ? std::optional(*owner) : std::nullopt;
-  ScrapeTimes times{.duration_ns = application->duration_ns,
-                    .since_last_ns = {},
-                    .interval_ns = interval_ns,
-                    .since_boot_ns = boot_now_ns()};
+  ScrapeTimes times{
+      .duration_ns = application->duration_ns,
+      .since_last_ns = {},
+      // In a draw what began within the window is new, also where nothing answered when the window began.
+      .interval_ns = drawn_ ? fetched.ended.monotonic_ns() - drawn_->began.monotonic_ns() : interval_ns,
+      .since_boot_ns = boot_now_ns()};
   if (last_scrape_) {
     times.since_last_ns = fetched.ended.monotonic_ns() - last_scrape_->monotonic_ns();
   }
