@@ -165,14 +165,22 @@ Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::strin
   if (!inodes) {
     return propagate(inodes);
   }
-  const std::vector<uint32_t> holders = holders_of(proc_fs, *inodes);
+  std::vector<uint32_t> holders = holders_of(proc_fs, *inodes);
   if (holders.empty()) {
     return with_hint(
         fail(ErrorCode::kDenied, "no accessible process has the socket on {}, port {}", host, port),
         "run the daemon as root, or as the application's user");
   }
-  if (const auto ancestor = ancestor_of_all(proc_fs, holders)) {
-    return *ancestor;
+  while (const auto ancestor = ancestor_of_all(proc_fs, holders)) {
+    const std::string program = proc_fs.executable(*ancestor);
+    const bool answers = holders.size() == 1 || std::ranges::any_of(holders, [&](uint32_t pid) {
+                           return pid != *ancestor && proc_fs.executable(pid) == program;
+                         });
+    if (answers) {
+      return *ancestor;
+    }
+    // It made the socket and handed it on to another program, as systemd does.
+    std::erase(holders, *ancestor);
   }
   return fail(ErrorCode::kConflict, "{} processes listen on {}, port {}, including {} and {}", holders.size(),
               host, port, holders[0], holders[1]);
