@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "base/printable.h"
@@ -48,9 +49,26 @@ bool has_event(const wire::RawProfile& profile, std::string_view name) {
   return false;
 }
 
-void add_events(std::string_view kind, const KindAnswer& answer, wire::RawProfile& profile) {
+// The endpoints of all kinds that count the event; nothing where none of these was asked for.
+std::optional<KindAnswer> answer_of_event(std::string_view event, const KindAnswers& answers) {
+  std::optional<KindAnswer> sum;
   for (const KindEvent& known : kEvents) {
-    if (known.kind != kind || has_event(profile, known.event)) {
+    const auto answer = answers.find(std::string(known.kind));
+    if (known.event == event && answer != answers.end()) {
+      sum = sum ? sum : KindAnswer();
+      sum->endpoints += answer->second.endpoints;
+      sum->answered += answer->second.answered;
+    }
+  }
+  return sum;
+}
+
+// What was asked for and is known: where no endpoint of several has answered, nothing is.
+void add_events(const KindAnswers& answers, wire::RawProfile& profile) {
+  for (const KindEvent& known : kEvents) {
+    const auto answer = answer_of_event(known.event, answers);
+    const bool is_known = answer && (answer->endpoints == 0 || answer->answered != 0);
+    if (!is_known || has_event(profile, known.event)) {
       continue;
     }
     wire::Event& event = *profile.add_events();
@@ -58,7 +76,7 @@ void add_events(std::string_view kind, const KindAnswer& answer, wire::RawProfil
     event.set_unit(known.unit);
     event.set_kind(known.adds_up);
     // The same words for all machines, since answers repeat each note once; the report names the endpoint.
-    if (answer.answered < answer.endpoints) {
+    if (answer->answered < answer->endpoints) {
       event.set_note("some endpoints of applications did not answer: values are too low (plimsoll draws ID)");
     }
   }
@@ -131,11 +149,7 @@ wire::RawProfile answer_profile(const wire::Assignment& assignment, const KindAn
   profile.set_profile_id(random_bytes(16));
   profile.mutable_assignment()->set_id(std::string(wire::kApplicationAssignment) + "(kinds)");
   *profile.mutable_assignment()->mutable_draw() = assignment.draw();
-  for (const auto& [kind, answer] : answers) {
-    if (answer.endpoints == 0 || answer.answered != 0) {
-      add_events(kind, answer, profile);
-    }
-  }
+  add_events(answers, profile);
   // Errors may quote bytes of applications and paths; a note must be UTF-8.
   profile.add_notes(printable(text_of(answers)));
   return profile;
