@@ -35,7 +35,8 @@ constexpr size_t kLargestClass = size_t{256} << 10;
 constinit SiteTable g_allocations;
 constinit SampleLimit g_limit;
 constinit std::atomic<bool> g_allocations_on{false};
-constinit std::atomic<int64_t> g_allocations_began_ns{0};
+constinit std::atomic<int64_t> g_allocations_began_ns{
+    0};  // monotonic: a clock that is set changes no duration
 // Whether tcmalloc's stacks pass through here, and whether one did for a sample.
 constinit std::atomic<bool> g_is_stack_shared{false};
 constinit std::atomic<bool> g_was_stack_shared{false};
@@ -207,7 +208,7 @@ std::string start_heap(uint64_t period_bytes, uint32_t max_samples_per_second) {
   }
   g_limit.set_max_per_second(max_samples_per_second);
   int64_t never = 0;
-  g_allocations_began_ns.compare_exchange_strong(never, unix_time_ns());
+  g_allocations_began_ns.compare_exchange_strong(never, monotonic_ns());
   g_is_stack_shared.store(are_heap_stacks_ours(), std::memory_order_relaxed);
   g_allocations_on.store(true, std::memory_order_release);
   return why_no_allocations();
@@ -349,7 +350,7 @@ Profile allocation_profile() {
   profile.period_type = {"space", "bytes"};
   profile.period = appprof_sample_parameter;
   profile.time_ns = unix_time_ns();
-  profile.duration_ns = profile.time_ns - g_allocations_began_ns.load();
+  profile.duration_ns = monotonic_ns() - g_allocations_began_ns.load();
   add_sites(g_allocations, profile);
   return profile;
 }

@@ -23,7 +23,7 @@ constinit SiteTable g_held;
 constinit SiteTable g_condition_waits;
 constinit SampleLimit g_limit;
 constinit std::atomic<uint64_t> g_lock_period_ns{0};
-constinit std::atomic<int64_t> g_locks_began_ns{0};
+constinit std::atomic<int64_t> g_locks_began_ns{0};  // monotonic: a clock that is set changes no duration
 
 double lock_period() noexcept {
   return static_cast<double>(g_lock_period_ns.load(std::memory_order_relaxed));
@@ -49,7 +49,7 @@ std::string start_locks(uint64_t period_ns, uint32_t max_samples_per_second) {
     return "lock waits are not counted: no memory for the table of sites";
   }
   int64_t never = 0;
-  g_locks_began_ns.compare_exchange_strong(never, unix_time_ns());
+  g_locks_began_ns.compare_exchange_strong(never, monotonic_ns());
   g_lock_period_ns.store(period_ns, std::memory_order_relaxed);
   g_limit.set_max_per_second(max_samples_per_second);
   g_locks_on.store(true, std::memory_order_release);
@@ -133,7 +133,7 @@ static Profile profile_of_waits(const SiteTable& sites, const std::string& what,
   profile.period_type = {"contentions", "count"};
   profile.period = 1;
   profile.time_ns = unix_time_ns();
-  profile.duration_ns = profile.time_ns - g_locks_began_ns.load();
+  profile.duration_ns = monotonic_ns() - g_locks_began_ns.load();
   add_sites(sites, profile);
   profile.comments.push_back(what + ", sampled every " + std::to_string(std::llround(period_ns)) +
                              " ns of waiting");
