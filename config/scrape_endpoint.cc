@@ -111,6 +111,15 @@ ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint) {
   if (name == "mutex" || name == "contention" || name == "contentionz") {
     return ScrapeKind::kLock;
   }
+  if (name == "growth" || name == "growthz") {
+    return ScrapeKind::kGrowth;
+  }
+  if (name == "profile") {
+    return ScrapeKind::kCpu;
+  }
+  if (name == "wall") {
+    return ScrapeKind::kWall;
+  }
   return name == "block" ? ScrapeKind::kBlock : ScrapeKind::kUnknown;
 }
 

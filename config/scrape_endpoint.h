@@ -28,9 +28,12 @@ struct ScrapeEndpoint {
 // What an endpoint's profiles are about, by the last part of its path, as Go and gperftools call them.
 enum class ScrapeKind {
   kUnknown,
-  kHeap,   // heap, heapz, allocs: Go's two have the same values, only that they show others first
-  kLock,   // mutex, contention, contentionz: time that others waited for a lock
-  kBlock,  // block: time that goroutines waited for anything, locks among it
+  kHeap,    // heap, heapz, allocs: Go's two have the same values, only that they show others first
+  kLock,    // mutex, contention, contentionz: time that others waited for a lock
+  kBlock,   // block: time that goroutines waited for anything, locks among it
+  kGrowth,  // growth, growthz
+  kCpu,     // profile
+  kWall,    // wall
 };
 ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint);
 
