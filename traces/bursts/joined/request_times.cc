@@ -29,7 +29,8 @@ std::vector<RequestTimes> request_times(const Burst& burst, const JoinedBurst& j
     return found->second;
   };
   for (const Mark& mark : joined.marks) {
-    if (mark.value == 0 || (mark.kind != MarkKind::kStart && mark.kind != MarkKind::kStop)) {
+    const bool is_within = burst.on_ns <= mark.time_ns && mark.time_ns <= burst.off_ns;
+    if (!is_within || mark.value == 0 || (mark.kind != MarkKind::kStart && mark.kind != MarkKind::kStop)) {
       continue;
     }
     Gathered& request = of(mark.value);
@@ -50,9 +51,11 @@ std::vector<RequestTimes> request_times(const Burst& burst, const JoinedBurst& j
   std::vector<RequestTimes> times;
   times.reserve(requests.size());
   for (auto& [id, request] : requests) {
+    if (request.times.begin_ns > request.times.end_ns) {
+      continue;
+    }
     request.times.threads = static_cast<uint32_t>(request.threads.size());
-    request.times.is_whole =
-        request.starts == 1 && request.stops == 1 && request.times.begin_ns <= request.times.end_ns;
+    request.times.is_whole = request.starts == 1 && request.stops == 1;
     times.push_back(request.times);
   }
   std::ranges::sort(times, {}, [](const RequestTimes& one) { return std::tuple(one.begin_ns, one.request); });

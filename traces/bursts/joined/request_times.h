@@ -21,7 +21,8 @@ struct RequestTimes {
   int64_t in(ThreadState state) const { return ns[static_cast<size_t>(state)]; }
 };
 
-// In the order in which they begin.
+// In the order in which they begin. Marks from before all CPUs recorded, and from after, count as missing. Without those of an ID that was
+// stopped and then started again: they are two requests, of which neither has a length.
 std::vector<RequestTimes> request_times(const Burst& burst, const JoinedBurst& joined);
 
 }  // namespace plimsoll::traces

@@ -130,9 +130,6 @@ class SceneMaker {
   void add_requests(uint32_t machine, const JoinedBurst& joined) {
     const SceneMachine& part = scene_.machines[machine];
     for (const RequestTimes& times : request_times(*part.burst, joined)) {
-      if (times.begin_ns > times.end_ns) {
-        continue;  // stopped before it was started: two requests of one ID
-      }
       items(ItemKind::kRequest)
           .push_back({.begin_ns = times.begin_ns + part.offset_ns(),
                       .end_ns = times.end_ns + part.offset_ns(),
@@ -169,6 +166,9 @@ class SceneMaker {
       }
     };
     for (const Mark& mark : joined.marks) {
+      if (mark.time_ns < part.burst->on_ns || mark.time_ns > part.burst->off_ns) {
+        continue;  // as in request_times()
+      }
       Now& now = threads[mark.tid];
       const int64_t time_ns = mark.time_ns + part.offset_ns();
       const SearchItem item{.begin_ns = time_ns,
