@@ -232,7 +232,10 @@ Result<BurstRecording> read_content(Bytes content, uint32_t version, const Burst
   for (std::string& note : recording.notes) {
     note = in.text();
   }
-  recording.threads.resize(in.count(kMaxThreads, kMinThreadBytes));
+  // Threads and bursts take many times the bytes that they have in the content: together no more than all of it may.
+  const uint64_t max_threads =
+      std::min<uint64_t>(kMaxThreads, limits.max_decoded_bytes / sizeof(BurstThread));
+  recording.threads.resize(in.count(max_threads, kMinThreadBytes));
   for (BurstThread& thread : recording.threads) {
     thread.tid = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
     thread.pid = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
@@ -240,7 +243,10 @@ Result<BurstRecording> read_content(Bytes content, uint32_t version, const Burst
   }
   const uint64_t kinds = version > kVersionWithoutDraws ? uint64_t{kBurstEventKinds} : kKindsWithoutDraws;
   uint64_t events_left = limits.max_events;
-  const uint64_t bursts = in.count(kMaxBursts, kMinBurstBytes);
+  const uint64_t bytes_left = limits.max_decoded_bytes - recording.threads.size() * sizeof(BurstThread);
+  const uint64_t max_bursts = std::min<uint64_t>(kMaxBursts, bytes_left / sizeof(Burst));
+  const uint64_t bursts = in.count(max_bursts, kMinBurstBytes);
+  recording.bursts.reserve(bursts);
   for (uint64_t i = 0; i < bursts && in.ok(); ++i) {
     Burst burst = read_burst(events_left, recording.threads.size(), kinds, in);
     const bool is_ordered = std::ranges::is_sorted(burst.events, {}, &BurstEvent::time_ns);
@@ -254,7 +260,8 @@ Result<BurstRecording> read_content(Bytes content, uint32_t version, const Burst
     recording.bursts.push_back(std::move(burst));
   }
   if (!in.ok() || !in.is_at_end()) {
-    return fail(ErrorCode::kCorrupt, "the recording's content is malformed, or over {} events",
+    return fail(ErrorCode::kCorrupt,
+                "the recording's content is malformed, or has over {} events, or too many threads or bursts",
                 limits.max_events);
   }
   if (const auto config = BurstConfig::of_bits(recording.config_bits); !config) {
