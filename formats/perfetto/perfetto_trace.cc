@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -134,14 +135,12 @@ class PerfettoWriter {
       : bursts_(bursts), write_(write) {
     for (const auto& burst : bursts) {
       for (const SceneMachine& machine : burst) {
-        machines_.try_emplace(machine.recording, machines_.size());
+        machines_.insert(machine.recording->machine);
       }
     }
-    if (machines_.size() == 1) {
-      for (const BurstThread& thread : machines_.begin()->first->threads) {
-        if (thread.tid == thread.pid && !thread.name.empty()) {
-          process_names_.try_emplace(thread.pid, thread.name);
-        }
+    for (const auto& burst : bursts) {
+      for (const SceneMachine& machine : burst) {
+        add_process_names(*machine.recording);
       }
     }
   }
@@ -160,6 +159,18 @@ class PerfettoWriter {
 
  private:
   bool is_one_machine() const { return machines_.size() <= 1; }
+
+  // Of one machine alone: others have processes with the same numbers.
+  void add_process_names(const traces::BurstRecording& recording) {
+    if (!is_one_machine() || !named_.insert(&recording).second) {
+      return;
+    }
+    for (const BurstThread& thread : recording.threads) {
+      if (thread.tid == thread.pid && !thread.name.empty()) {
+        process_names_.try_emplace(thread.pid, thread.name);
+      }
+    }
+  }
 
   void begin() {
     const int64_t first_ns = bursts_.empty() || bursts_.front().empty()
@@ -239,7 +250,7 @@ class PerfettoWriter {
   }
 
   uint64_t machine_track(const SceneMachine& machine) {
-    const auto [found, is_new] = machine_tracks_.try_emplace(machine.recording, next_track_);
+    const auto [found, is_new] = machine_tracks_.try_emplace(machine.recording->machine, next_track_);
     if (is_new) {
       ++next_track_;
       WireMessage descriptor;
@@ -269,11 +280,12 @@ class PerfettoWriter {
   }
 
   uint64_t thread_track(const SceneMachine& machine, uint32_t index) {
-    const auto [found, is_new] = thread_tracks_.try_emplace(std::pair(machine.recording, index), 0);
+    const BurstThread& thread = machine.recording->threads[index];
+    const std::tuple key(std::string_view(machine.recording->machine), thread.pid, thread.tid);
+    const auto [found, is_new] = thread_tracks_.try_emplace(key, 0);
     if (!is_new) {
       return found->second;
     }
-    const BurstThread& thread = machine.recording->threads[index];
     const std::string name = printable(thread.name);
     WireMessage descriptor;
     if (is_one_machine()) {
@@ -469,11 +481,13 @@ class PerfettoWriter {
   std::string bytes_;  // that are not written yet
   uint64_t next_track_ = 1;
   uint64_t requests_track_ = 0;
-  std::map<const traces::BurstRecording*, size_t> machines_;
-  std::map<const traces::BurstRecording*, uint64_t> machine_tracks_;
+  // By name: of one machine there may be several recordings, one after the other.
+  std::set<std::string_view> machines_;
+  std::map<std::string_view, uint64_t> machine_tracks_;
   std::map<uint32_t, uint64_t> process_tracks_;                   // by process ID
   std::unordered_map<uint32_t, std::string_view> process_names_;  // of one machine
-  std::map<std::pair<const traces::BurstRecording*, uint32_t>, uint64_t> thread_tracks_;
+  std::set<const traces::BurstRecording*> named_;                 // whose processes are in it
+  std::map<std::tuple<std::string_view, uint32_t, uint32_t>, uint64_t> thread_tracks_;  // machine, PID, TID
   std::unordered_map<std::string, uint64_t> names_;
 };
 
