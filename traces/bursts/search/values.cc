@@ -55,8 +55,8 @@ std::array<const Span*, 2> spans_of(const SearchScene& scene, ItemKind kind, con
 
 std::optional<std::string_view> attribute_of(const SearchScene& scene, ItemKind kind, const SearchItem& item,
                                              std::span<const std::string_view> names) {
-  for (const std::string_view name : names) {
-    for (const Span* span : spans_of(scene, kind, item)) {
+  for (const Span* span : spans_of(scene, kind, item)) {
+    for (const std::string_view name : names) {
       const auto value = span == nullptr ? std::nullopt : attribute_of(*scene.spans, *span, name);
       if (value) {
         return value;
