@@ -57,6 +57,13 @@ void LockTimes::sampled(uint32_t tid, int64_t time_ns, SampledStack stack) {
   const bool has_room = known != waits_.end() || waits_.size() < kMaxThreads;
   if (is_in_slot_ && time_ns >= slot_start_ns_ && has_room) {
     Wait& wait = waits_[tid];
+    // The kernel tells one moment by two events, in either order: here the record came first.
+    const bool has_just_begun = wait.since_ns && !wait.stack && *wait.since_ns <= time_ns &&
+                                time_ns - *wait.since_ns <= kSampleToBeginNs;
+    if (has_just_begun) {
+      wait.stack = stack;
+      return;
+    }
     wait.next_stack = stack;
     wait.sampled_ns = time_ns;
   }
