@@ -107,10 +107,13 @@ class StoredRecordings : public BurstRecordings {
   }
 
   Status list(query::Parameters parameters) {
-    for (const auto& [name, text] : parameters) {
-      const auto time_ns = parse_time_ns(text, wall_now_ns());
-      from_ns_ = name == "since" && time_ns ? *time_ns : from_ns_;
-      to_ns_ = name == "until" && time_ns ? *time_ns : to_ns_;
+    for (auto& [name, text] : parameters) {
+      const bool is_time = name == "since" || name == "until";
+      if (const auto time_ns = is_time ? parse_time_ns(text, wall_now_ns()) : std::nullopt) {
+        (name == "since" ? from_ns_ : to_ns_) = *time_ns;
+        // The server's clock may differ: what is relative is so to this machine's, here and there.
+        text = format_time(*time_ns);
+      }
     }
     parameters.emplace_back("limit", fmt::format("{}", kMaxListedRecordings));
     const auto table = ask_table("bursts", {.source = source_, .parameters = std::move(parameters)});
