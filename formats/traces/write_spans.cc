@@ -1,8 +1,10 @@
 #include "formats/traces/write_spans.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <queue>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -165,7 +167,7 @@ class ChromeRows {
  public:
   // Of the next span by start; calls within those of the same row that have not ended.
   size_t of(const traces::NamedSpan& span) {
-    for (size_t row = 0;; ++row) {
+    for (size_t row = 0; row < kNestedRows; ++row) {
       if (row == open_.size()) {
         open_.emplace_back();
       }
@@ -178,10 +180,22 @@ class ChromeRows {
         return row;
       }
     }
+    size_t row = kNestedRows + ends_.size();
+    if (!ends_.empty() && ends_.top().first <= span.start_ns) {
+      row = ends_.top().second;
+      ends_.pop();
+    }
+    ends_.emplace(span.end_ns, row);
+    return row;
   }
 
  private:
+  // Each call looks at all of these. Where more overlap, each further row has one call at a time: that which ends first is free first.
+  static constexpr size_t kNestedRows = 64;
+  using EndOfRow = std::pair<int64_t, size_t>;
+
   std::vector<std::vector<int64_t>> open_;  // ends of the calls that lie within each other, by row
+  std::priority_queue<EndOfRow, std::vector<EndOfRow>, std::greater<>> ends_;  // of the further rows
 };
 
 OrderedJson chrome_arguments(const traces::NamedSpan& span) {
