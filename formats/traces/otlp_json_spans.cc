@@ -2,18 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "formats/traces/attribute_list.h"
 #include "formats/traces/resource_identity.h"
 
 namespace plimsoll::formats {
 namespace {
 
+// Empty where it is none. number_in() is for times and sizes, and takes none below 0.
+std::string whole_number_text(const Json& value) {
+  if (const auto number = number_in(value)) {
+    return fmt::format("{}", *number);
+  }
+  if (value.is_number_integer()) {
+    return value.dump();
+  }
+  const std::string_view text = text_in(value);
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole ? std::string(text) : std::string();
+}
+
 std::string otlp_value_text(const Json& value) {
   if (const auto text = text_in(member(value, "stringValue")); !text.empty()) {
     return std::string(text);
   }
-  if (const auto number = number_in(member(value, "intValue"))) {
-    return fmt::format("{}", *number);
+  if (const auto number = whole_number_text(member(value, "intValue")); !number.empty()) {
+    return number;
   }
   if (const Json& truth = member(value, "boolValue"); truth.is_boolean()) {
     return is_true(truth) ? "true" : "false";
