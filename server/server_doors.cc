@@ -34,6 +34,18 @@ constexpr unsigned kClientConnections = 1024;
 // Of requests, and of answers.
 constexpr unsigned kPartOfBodies = 16;
 
+// Of both addresses: a recording that names a draw is taken only of a machine that was told of it.
+BurstDoorOptions burst_door(const config::ServerConfig& config, int64_t min_free_bytes,
+                            scheduler::Drawer* drawer) {
+  BurstDoorOptions options = burst_door_options(config, min_free_bytes);
+  if (drawer != nullptr) {
+    options.check_draw = [drawer](const traces::BurstRecording& recording) {
+      return drawer->check_bursts_of(recording.draw, recording.machine);
+    };
+  }
+  return options;
+}
+
 }  // namespace
 
 Status Server::listen(const config::ServerConfig& config, const RequestWorkers& workers) {
@@ -117,13 +129,8 @@ Result<std::vector<http::Route>> Server::fleet_routes(const config::ServerConfig
   std::vector<http::Route> routes = fleet_.routes();
   std::ranges::move(trace_routes(*spans_, trace_door_options(config, limits->min_free_bytes)),
                     std::back_inserter(routes));
-  BurstDoorOptions bursts = burst_door_options(config, limits->min_free_bytes);
-  if (drawer_ != nullptr) {
-    bursts.check_draw = [drawer = drawer_.get()](const traces::BurstRecording& recording) {
-      return drawer->check_bursts_of(recording.draw, recording.machine);
-    };
-  }
-  std::ranges::move(fleet_burst_routes(*bursts_, bursts), std::back_inserter(routes));
+  std::ranges::move(fleet_burst_routes(*bursts_, burst_door(config, limits->min_free_bytes, drawer_.get())),
+                    std::back_inserter(routes));
   if (config.binaries_from_machines) {
     std::ranges::move(machine_binary_routes(*binaries_, wanted_builds_, binary_door(config)),
                       std::back_inserter(routes));
@@ -163,7 +170,7 @@ Result<std::vector<http::Route>> Server::people_routes(const config::ServerConfi
   std::ranges::move(binary_routes(*binaries_, binary_door(config)), std::back_inserter(routes));
   std::ranges::move(symbolizer_routes(tables_, symbolizer_door(config)), std::back_inserter(routes));
   std::ranges::move(
-      burst_routes(*bursts_, config.data_dir, burst_door_options(config, limits->min_free_bytes)),
+      burst_routes(*bursts_, config.data_dir, burst_door(config, limits->min_free_bytes, drawer_.get())),
       std::back_inserter(routes));
   std::ranges::move(page_routes(web::page_files()), std::back_inserter(routes));
   std::ranges::move(health_routes(health_, [this] { return readiness(work_.all(), wall_now_ns()); }),
