@@ -1,6 +1,8 @@
 #include "store/building/row_builder.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/hex.h"
 #include "proto/application_profiles.h"
@@ -126,6 +128,11 @@ class Builder {
   }
 
   uint32_t add_named_location(wire::LocationKind kind, uint64_t first_frame) {
+    // A million locations may name the same frames: each copy would cost their whole text.
+    const auto [known, is_new] = named_locations_.try_emplace(std::pair(kind, first_frame), 0);
+    if (!is_new) {
+      return known->second;
+    }
     std::vector<wire::NamedFrame> frames = frames_from(first_frame);
     std::string name;
     for (const wire::NamedFrame& frame : frames) {
@@ -134,6 +141,7 @@ class Builder {
     }
     const uint32_t id = dictionaries_.location({kind, 0, 0, std::move(name)});
     built_.named.push_back({id, std::move(frames)});
+    known->second = id;
     return id;
   }
 
@@ -266,6 +274,7 @@ class Builder {
   const wire::RawProfile& profile_;
   DictionaryBuilder& dictionaries_;
   std::vector<uint32_t> binaries_, workloads_, threads_, locations_, stacks_, events_;
+  std::map<std::pair<wire::LocationKind, uint64_t>, uint32_t> named_locations_;  // by their first frame
   ProfileLabels labels_;
   BuiltProfile built_;
 };
