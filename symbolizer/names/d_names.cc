@@ -14,6 +14,9 @@ constexpr int kMaxDepth = 64;
 // What looks like parameters is read a second time where it turns out to be the type of what was named: at each depth once more.
 constexpr int kMaxSteps = 100'000;
 
+// Characters that are copied are steps too: a back reference repeats thousands of them.
+constexpr size_t kCharactersOfStep = 16;
+
 // A back reference repeats an identifier: of a name of n bytes all of them together could make n * n / 8.
 constexpr size_t kMaxExpansion = 4;
 
@@ -148,6 +151,10 @@ class Reader {
 
   // NOLINTNEXTLINE(misc-no-recursion)
   bool symbol(std::string& text) {
+    const Deeper deeper(*this);
+    if (!deeper.is_bounded()) {
+      return false;
+    }
     if (cursor_.peek() == 'Q') {
       return identifier_before(text);
     }
@@ -173,6 +180,10 @@ class Reader {
   bool identifier(size_t size, std::string& text) {
     const auto name = cursor_.text(size);
     if (!name) {
+      return false;
+    }
+    steps_ += static_cast<int>(size / kCharactersOfStep);
+    if (steps_ > kMaxSteps) {
       return false;
     }
     const auto* const member =
