@@ -83,7 +83,7 @@ bool DebuginfodFetcher::any_server_awake(int64_t now_ns) const {
 }
 
 void DebuginfodFetcher::remember(std::string_view build_id, std::string_view artifact, int64_t age_ns) {
-  const int64_t now_ns = settings_.wall_now_ns();
+  const int64_t now_ns = settings_.monotonic_now_ns();
   if (remembered_.size() >= kMaxRemembered) {
     std::erase_if(remembered_, [&](const auto& entry) { return entry.second <= now_ns; });
   }
@@ -97,11 +97,11 @@ void DebuginfodFetcher::let_rest(ServerState& server, int64_t retry_after_s) con
   server.rest_ns = std::clamp(2 * server.rest_ns, kFirstRestNs, kLongestRestNs);
   const int64_t asked_ns =
       std::clamp<int64_t>(retry_after_s, 0, kLongestRestNs / kNsPerSecond) * kNsPerSecond;
-  server.rests_until_ns = settings_.wall_now_ns() + std::max(server.rest_ns, asked_ns);
+  server.rests_until_ns = settings_.monotonic_now_ns() + std::max(server.rest_ns, asked_ns);
 }
 
 Result<std::optional<FetchReport>> DebuginfodFetcher::fetch_next(const std::stop_token& stop) {
-  const int64_t now_ns = settings_.wall_now_ns();
+  const int64_t now_ns = settings_.monotonic_now_ns();
   if (!any_server_awake(now_ns)) {
     return std::nullopt;
   }
@@ -134,7 +134,7 @@ Result<std::optional<FetchReport>> DebuginfodFetcher::fetch_next(const std::stop
 
 Status DebuginfodFetcher::fetch_build(const std::string& build_id, Budget& budget) {
   for (const std::string_view artifact : {kDebuginfo, kExecutable}) {
-    if (!may_ask(build_id, artifact, settings_.wall_now_ns())) {
+    if (!may_ask(build_id, artifact, settings_.monotonic_now_ns())) {
       continue;
     }
     const auto end = ask_all(build_id, artifact, budget);
@@ -158,7 +158,7 @@ Result<DebuginfodFetcher::AskEnd> DebuginfodFetcher::ask_all(std::string_view bu
                                                              std::string_view artifact, Budget& budget) {
   bool is_known = true;  // what each server has to say
   for (size_t i = 0; i < servers_.size(); ++i) {
-    const int64_t now_ns = settings_.wall_now_ns();
+    const int64_t now_ns = settings_.monotonic_now_ns();
     if (servers_[i].rests_until_ns > now_ns || budget.is_spent()) {
       is_known = false;
       continue;
@@ -168,7 +168,7 @@ Result<DebuginfodFetcher::AskEnd> DebuginfodFetcher::ask_all(std::string_view bu
                                     .artifact = artifact,
                                     .budget = budget.left(),
                                     .check_room = settings_.check_room,
-                                    .now_ns = now_ns,
+                                    .now_ns = wall_now_ns(),
                                     .cancel_fd = budget.cancel_fd},
                                    repository_);
     if (budget.stop.stop_requested()) {
@@ -204,7 +204,7 @@ Result<DebuginfodFetcher::AskEnd> DebuginfodFetcher::ask_all(std::string_view bu
 }
 
 std::optional<std::string> DebuginfodFetcher::missing_supplement(const std::string& build_id) {
-  const int64_t now_ns = settings_.wall_now_ns();
+  const int64_t now_ns = settings_.monotonic_now_ns();
   const auto found = remembered_.find(memory_key(build_id, kSupplement));
   const auto record = repository_.find(build_id);
   if ((found != remembered_.end() && found->second > now_ns) || !record ||

@@ -21,7 +21,8 @@ struct DebuginfodSettings {
   FetchBudget per_build = {.bytes = uint64_t{2} << 30, .time_ns = 120 * kNsPerSecond};
   int64_t retry_ns = 24 * kNsPerHour;  // after an answer, the same is not asked for again
   std::function<Status(uint64_t bytes)> check_room = {};
-  std::function<int64_t()> wall_now_ns = plimsoll::wall_now_ns;
+  // What is remembered ages by it: a wall clock that is set back would let servers rest for as long as it was ahead.
+  std::function<int64_t()> monotonic_now_ns = plimsoll::monotonic_now_ns;
 };
 
 // Of the fetches for one build.

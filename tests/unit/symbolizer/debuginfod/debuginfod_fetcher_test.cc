@@ -64,7 +64,7 @@ class DebuginfodFetcherTest : public ::testing::Test {
  protected:
   DebuginfodFetcher fetcher(const std::vector<std::string>& urls) {
     settings_.servers = *parse_debuginfod_servers(urls);
-    settings_.wall_now_ns = [this] { return now_ns_; };
+    settings_.monotonic_now_ns = [this] { return now_ns_; };
     DebuginfodFetcher made(settings_, *repository_);
     made.want({kFirst, kSecond});
     return made;
