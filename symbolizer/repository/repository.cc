@@ -205,6 +205,11 @@ Status BinaryRepository::recover_build(const std::string& build_id) {
   if (record.files.empty()) {
     return remove_build(record);
   }
+  for (const KeptFile& file : record.files) {
+    if (const Status linked = link_cut_build_id(data_dir_, build_id, file.kind); !linked) {
+      return linked;
+    }
+  }
   if (is_changed) {
     return keep_record(std::move(record));
   }
@@ -333,6 +338,7 @@ Result<AddedBinary> BinaryRepository::place(StagedBinary staged, const BinaryFac
   set_arriving(facts.build_id);
   Status done = make_folder_of(facts.build_id);
   done = done ? staged.move_to(kept_path(data_dir_, facts.build_id, facts.kind)) : done;
+  done = done ? link_cut_build_id(data_dir_, facts.build_id, facts.kind) : done;
   done = done ? keep_record(std::move(record)) : done;
   set_arriving({});
   return done ? Result<AddedBinary>(std::move(added)) : propagate(done);

@@ -1,6 +1,9 @@
 #include "symbolizer/repository/repository_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include "base/file.h"
@@ -40,6 +43,17 @@ std::string_view ending_of(BinaryKind kind) {
 
 std::string kept_path(std::string_view data_dir, std::string_view build_id, BinaryKind kind) {
   return entry_path(data_dir, build_id, ending_of(kind));
+}
+
+Status link_cut_build_id(std::string_view data_dir, std::string_view build_id, BinaryKind kind) {
+  if (build_id.size() <= elf::kCutBuildIdBytes) {
+    return {};
+  }
+  const std::string link = kept_path(data_dir, build_id.substr(0, elf::kCutBuildIdBytes), kind);
+  const std::string file = std::filesystem::path(kept_path(data_dir, build_id, kind)).filename();
+  return ::symlink(file.c_str(), link.c_str()) == 0 || errno == EEXIST
+             ? Status()
+             : fail_errno(errno, "linking {}", link);
 }
 
 std::string sources_path(std::string_view data_dir, std::string_view hex_build_id) {
