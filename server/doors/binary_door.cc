@@ -212,14 +212,16 @@ class MachineBinaries {
   }
 
   http::Response take(const http::Request& request) const {
+    auto* const upload = dynamic_cast<BinaryUpload*>(request.sink.get());
+    if (upload != nullptr) {
+      upload->end();  // also where the file is not wanted any more
+    }
     const auto build_id = build_id_of(request);
     const auto content = content_of(request);
-    auto* const upload = dynamic_cast<BinaryUpload*>(request.sink.get());
     if (!build_id || !content || upload == nullptr) {
       return http::error_response(build_id ? Error{ErrorCode::kInvalid, "the request has no body", {}, {}}
                                            : build_id.error());
     }
-    upload->end();
     const bool is_part = *content != BinaryPart::kWholeFile;
     const auto place = upload_place(request);
     auto plain = place ? inflated(*upload, repository_, options_.max_file_bytes)
