@@ -23,6 +23,9 @@ constexpr int64_t kFirstPauseMs = 500;
 constexpr int64_t kLongestPauseMs = 60'000;
 constexpr int64_t kPauseAfterFailureMs = 10'000;
 constexpr int kMaxTriesToBring = 20;
+
+// However long leases are: /readyz expects an answer of the server each minute.
+constexpr int64_t kMaxRenewalMs = 20'000;
 // Once it is stopped, what it says last must not take long.
 constexpr int64_t kLastWordsMs = 3'000;
 
@@ -297,7 +300,7 @@ void RemoteWorker::renew_leases(const std::stop_token& stop) {
     std::vector<wire::LeaseName> leases;
     {
       const std::lock_guard lock(mutex_);
-      pause_ms = std::max<int64_t>(lease_ns_ / 3 / 1'000'000, 50);
+      pause_ms = std::clamp<int64_t>(lease_ns_ / 3 / 1'000'000, 50, kMaxRenewalMs);
       for (const auto& [lease, job] : jobs_) {
         wire::LeaseName& name = leases.emplace_back();
         name.set_lease(lease);
