@@ -471,7 +471,9 @@ std::vector<Key> symbolizer_keys(ServerConfig& config) {
        "Maximum size of files in symbolizer.folder, without tables. A build that is larger is left to the "
        "server.",
        SizeBytes{&config.symbolizer_max_bytes}, Range{int64_t{1} << 20, int64_t{1} << 50}},
-      {"symbolizer.listen", "Address and port for /healthz, /readyz and /metrics.",
+      {"symbolizer.listen",
+       "Address and port for /healthz, /readyz and /metrics, which ask for no token:\n"
+       "beyond loopback only with access.allow_unauthenticated.",
        &config.symbolizer_listen},
   };
 }
