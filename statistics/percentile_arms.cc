@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -147,26 +148,31 @@ void find_waves(Cells& cells, size_t count, const PercentileRequest& request) {
 }
 
 MatchedTime matched_time(const Cells& cells, int64_t slot_ns, int64_t block_ns) {
-  std::vector<int64_t> slots;  // ascending, as cells are
+  std::vector<std::pair<int64_t, double>> slots;  // with masses, which sum to 1; ascending, as cells are
   for (size_t cell = 0; cell < cells.size(); ++cell) {
     if (cells.masses[cell] > 0) {
-      slots.push_back(cells.where[cell].slot);
+      slots.emplace_back(cells.where[cell].slot, cells.masses[cell]);
     }
   }
   if (slots.empty()) {
     return {};
   }
-  const int64_t first = slots.front();
-  const int64_t time_ns = (slots.back() - first + 1) * slot_ns;
+  const int64_t first = slots.front().first;
+  const int64_t time_ns = (slots.back().first - first + 1) * slot_ns;
   const int64_t longer_ns = std::max(block_ns, slot_ns);
-  std::vector<int64_t> blocks;
-  for (const int64_t slot : slots) {
-    const int64_t block = (slot - first) * slot_ns / longer_ns;
-    if (blocks.empty() || block != blocks.back()) {
-      blocks.push_back(block);
-    }
+  std::map<int64_t, double> blocks;  // masses
+  for (const auto& [slot, mass] : slots) {
+    blocks[(slot - first) * slot_ns / longer_ns] += mass;
   }
-  return {.time_ns = time_ns, .blocks = std::min(static_cast<size_t>(time_ns / longer_ns), blocks.size())};
+  // Their effective number (Kish): a block with a few stray values tells next to nothing of how times differ.
+  double sum = 0;
+  double squares = 0;
+  for (const auto& [block, mass] : blocks) {
+    sum += mass;
+    squares += mass * mass;
+  }
+  const auto effective = static_cast<size_t>(std::llround(sum * sum / squares));
+  return {.time_ns = time_ns, .blocks = std::min(static_cast<size_t>(time_ns / longer_ns), effective)};
 }
 
 }  // namespace plimsoll::statistics
