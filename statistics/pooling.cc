@@ -18,7 +18,13 @@ struct Moments {
 
 Moments moments_of(std::span<const double> values) {
   const auto n = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  // By differences from the first value: where all are 0.1, their own sum is off by its rounding, and they would vary.
+  const double first = values.empty() ? 0 : values.front();
+  double above = 0;
+  for (const double value : values) {
+    above += value - first;
+  }
+  const double mean = first + above / n;
   double sum = 0;
   for (const double value : values) {
     sum += (value - mean) * (value - mean);
