@@ -58,7 +58,10 @@ bool TraceImport::is_full() const {
 }
 
 Status TraceImport::store() {
-  if (read_.empty()) {
+  // Gone even where it fails: the files are reported as failed, and must not come with later ones.
+  const std::vector<traces::SpanSet> read = std::exchange(read_, {});
+  read_spans_ = 0;
+  if (read.empty()) {
     return {};
   }
   if (sink_ == nullptr) {
@@ -69,12 +72,10 @@ Status TraceImport::store() {
     sink_ = std::move(*sink);
   }
   std::vector<store::SpanBatch> batches;
-  for (const traces::SpanSet& spans : read_) {
+  for (const traces::SpanSet& spans : read) {
     batches.push_back({&spans, 1});
   }
   const auto kept = sink_->add_all(batches);
-  read_.clear();
-  read_spans_ = 0;
   return kept ? Status() : propagate(kept);
 }
 
