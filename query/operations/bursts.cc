@@ -62,8 +62,10 @@ Result<BurstsRequest> parse_bursts(const Parameters& parameters, int64_t now_ns)
 }
 
 Result<Table> bursts(const BurstsRequest& request, store::BurstSource& source) {
-  const auto found = source.list(
-      {.times = {request.since_ns, request.until_ns}, .machine = request.machine, .draw = request.draw});
+  const auto found = source.list({.times = {request.since_ns, request.until_ns},
+                                  .machine = request.machine,
+                                  .draw = request.draw,
+                                  .newest = request.limit + 1});
   if (!found) {
     return propagate(found);
   }
@@ -78,7 +80,7 @@ Result<Table> bursts(const BurstsRequest& request, store::BurstSource& source) {
   }
   if (found->size() > table.rows.size()) {
     table.notes.push_back(
-        fmt::format("showing {} of {} recordings: --limit shows more", table.rows.size(), found->size()));
+        fmt::format("showing the newest {} recordings: --limit shows more", table.rows.size()));
   }
   if (found->empty()) {
     table.notes.emplace_back(

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -118,24 +119,27 @@ Result<std::optional<BurstEntry>> BurstCatalogue::find(std::string_view id) {
 
 Result<std::vector<StoredBursts>> BurstCatalogue::list(const BurstQuestion& question) {
   std::vector<StoredBursts> found;
+  const bool is_limited = question.newest > 0;
+  const size_t limit = is_limited ? question.newest : question.max_recordings + 1;
   const Status read = sqlite::for_each_row(
-      database_.query(fmt::format("SELECT {} FROM recording WHERE begin_ns < ?1 AND end_ns > ?2 AND "
-                                  "(?3 = '' OR machine = ?3) ORDER BY begin_ns, machine, id",
-                                  columns_),
-                      question.times.to_ns, question.times.from_ns, question.machine),
+      database_.query(fmt::format("SELECT * FROM (SELECT {0} FROM recording WHERE begin_ns < ?1 AND "
+                                  "end_ns > ?2 AND (?3 = '' OR machine = ?3)) WHERE ?4 = '' OR draw = ?4 "
+                                  "ORDER BY begin_ns {1}, machine {1}, id {1} LIMIT ?5",
+                                  columns_, is_limited ? "DESC" : "ASC"),
+                      question.times.to_ns, question.times.from_ns, question.machine, question.draw,
+                      static_cast<int64_t>(limit)),
       [&](const sqlite::Statement& row) -> Status {
-        StoredBursts bursts = entry_in(row).bursts;
-        const bool is_asked_for = question.draw.empty() || bursts.draw == question.draw;
-        if (is_asked_for && found.size() == question.max_recordings) {
+        if (!is_limited && found.size() == question.max_recordings) {
           return with_hint(fail(ErrorCode::kTooLarge, "there are over {} recordings of bursts of that time",
                                 question.max_recordings),
                            "ask for less time, or for one machine");
         }
-        if (is_asked_for) {
-          found.push_back(std::move(bursts));
-        }
+        found.push_back(entry_in(row).bursts);
         return check_stop();
       });
+  if (is_limited) {
+    std::ranges::reverse(found);
+  }
   return read ? Result<std::vector<StoredBursts>>(std::move(found)) : propagate(read);
 }
 

@@ -66,7 +66,9 @@ struct BurstQuestion {
   TimeSpan times = {};
   std::string machine = {};  // empty: of all machines
   std::string draw = {};     // empty: of all draws, and of none
-  // kTooLarge beyond.
+  // Only as many, of those that began last; 0: all.
+  size_t newest = 0;
+  // kTooLarge beyond, where all are asked for.
   size_t max_recordings = 100'000;
 };
 

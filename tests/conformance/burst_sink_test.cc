@@ -108,7 +108,8 @@ class BurstSinkTest : public ::testing::Test {
   // What the source shows is what the model has: of all, of some, and each recording's bytes.
   bool shows(MemoryBursts& model) {
     for (const auto& question : {BurstQuestion(), BurstQuestion{.times = {10 * kMinute, 30 * kMinute}},
-                                 BurstQuestion{.machine = "m1"}, BurstQuestion{.draw = "d1"}}) {
+                                 BurstQuestion{.machine = "m1"}, BurstQuestion{.draw = "d1"},
+                                 BurstQuestion{.newest = 2}, BurstQuestion{.draw = "d1", .newest = 1}}) {
       const auto shown = source_.list(question);
       if (!shown || *shown != *model.list(question)) {
         return false;

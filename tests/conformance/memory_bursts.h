@@ -68,12 +68,15 @@ class MemoryBursts : public store::BurstSink, public store::BurstSource {
         found.push_back(bursts);
       }
     }
-    if (found.size() > question.max_recordings) {
+    if (question.newest == 0 && found.size() > question.max_recordings) {
       return fail(ErrorCode::kTooLarge, "{} recordings", found.size());
     }
     std::ranges::sort(found, {}, [](const store::StoredBursts& bursts) {
       return std::tuple(bursts.begin_ns, bursts.machine, bursts.id);
     });
+    if (question.newest > 0 && found.size() > question.newest) {
+      found.erase(found.begin(), found.end() - static_cast<ptrdiff_t>(question.newest));
+    }
     return found;
   }
 
