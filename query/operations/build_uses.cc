@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "elf/build_id.h"
+#include "query/selection/selected_events.h"
 #include "query/snapshot/dimension.h"
 #include "store/model/aggregation.h"
 #include "store/model/id_set.h"
@@ -102,17 +103,16 @@ struct Counted {
   Groups hours;   // of origins
 };
 
-// Samples of any event (a hit is a sample), by build and by `groups` of the workloads or origins.
+// Samples of any event, by build and by `groups` of the workloads or origins.
 Result<store::Cells> samples_by(const Counted& counted, store::Column column, const Groups& groups,
                                 const Snapshot& snapshot) {
-  const store::Dictionaries& dictionaries = snapshot.dictionaries;
   store::AggregateRequest request;
+  request.filter[store::Column::kEvent] = shown_events(snapshot);
   request.filter[store::Column::kStack] = in_a_group(counted.builds);
   request.filter[store::Column::kOrigin] = in_a_group(counted.hours);
   request.group[store::Column::kStack] = store::IdGrouping::by(counted.builds);
   request.group[column] = store::IdGrouping::by(groups);
-  const store::IdTable<double> ones(std::vector<double>(dictionaries.origins.size(), 1.0));
-  request.measures = {store::Factors(dictionaries.events.size(), ones)};
+  request.measures = {samples_per_hit(snapshot)};
   return snapshot.rows->aggregate(request);
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "query/selection/selected_events.h"
 #include "query/snapshot/dimension.h"
 #include "store/model/aggregation.h"
 
@@ -38,9 +39,8 @@ Result<std::vector<std::string>> wanted_builds(const Snapshot& snapshot, size_t 
     group[stack] = binary && is_wanted(snapshot, *binary, content) ? *binary : 0;
   }
   request.group[store::Column::kStack] = store::IdGrouping::by(std::move(group));
-  // Of any event: a hit is a sample.
-  const store::IdTable<double> ones(std::vector<double>(dictionaries.origins.size(), 1.0));
-  request.measures = {store::Factors(dictionaries.events.size(), ones)};
+  request.filter[store::Column::kEvent] = shown_events(snapshot);
+  request.measures = {samples_per_hit(snapshot)};
   const auto cells = snapshot.rows->aggregate(request);
   if (!cells) {
     return propagate(cells);

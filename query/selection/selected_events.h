@@ -19,6 +19,9 @@ inline store::IdSet shown_events(const Snapshot& snapshot) {
   return store::IdSet::of_flags(std::move(flags));
 }
 
+// By which hits count as samples: of heaps hits are bytes, of waits nanoseconds. Of shown events.
+store::Factors samples_per_hit(const Snapshot& snapshot);
+
 // Calls `use` with each OriginEventEntry that a filter of origins and events selects, in the order of their origins. Costs as much as is
 // selected, and 1 ns for each other origin.
 template <typename Use>
