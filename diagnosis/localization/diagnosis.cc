@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/sort_stably.h"
+#include "base/stop_scope.h"
 #include "diagnosis/localization/exceedances.h"
 #include "diagnosis/localization/feature_changes.h"
 #include "diagnosis/localization/gap_coverage.h"
@@ -59,7 +60,8 @@ class Diagnostician {
     const std::vector<ReplicaPairs> replicas = pairs_by_replica();
     const size_t services = made_.findings.size();
     add_replicas(replicas);
-    for (size_t i = 0; i < services; ++i) {
+    // Each is a pass over all observations.
+    for (size_t i = 0; i < services && check_stop(); ++i) {
       give_to_replicas(replicas, services, made_.findings[i]);
     }
     if (options_.service != 0) {
@@ -109,6 +111,9 @@ class Diagnostician {
     }
     std::vector<double> excess_ms;
     for (const Sides& block : blocks) {
+      if (!check_stop()) {
+        break;
+      }
       excess_ms.push_back(total_excess_ms(feature_changes(observations_, block)));
       const auto votes = structures_.votes(block);
       noise_z_ = std::max(noise_z_, votes.empty() ? 0 : votes.front().z);

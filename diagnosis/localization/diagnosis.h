@@ -71,7 +71,8 @@ struct Requests {
 
 // Replicas are compared with the other replicas of their service within the window. Services are compared with the reference, where there
 // is one: times by gap_coverage(), calls by CallStructures. What of a service's excess goes when the requests on its slow replicas are left
-// out is said of the replicas, and no longer of the service. About 1 us a span.
+// out is said of the replicas, and no longer of the service. About 1 us a span, and a pass over all for each
+// service with slow replicas. Ends early once check_stop() fails: what it has found then is of no use.
 Diagnosis diagnose(const Requests& requests, const Sides& sides, const DiagnosisOptions& options = {});
 
 }  // namespace plimsoll::diagnosis

@@ -257,7 +257,11 @@ Result<Table> by_replicas_and_services(const TracedRequests& requests, const Sid
   if (const Status goes_on = check_stop(); !goes_on) {
     return propagate(goes_on);
   }
-  return findings_table(diagnosis::diagnose(observed, sides, options), requests.spans->names());
+  const diagnosis::Diagnosis found = diagnosis::diagnose(observed, sides, options);
+  if (const Status goes_on = check_stop(); !goes_on) {
+    return propagate(goes_on);
+  }
+  return findings_table(found, requests.spans->names());
 }
 
 Result<Table> by_one_method(const DiagnosisRequest& request, const TracedRequests& requests,

@@ -90,7 +90,11 @@ Result<store::DiagnosedHour> diagnose_hour(int64_t begin_ns, const TracedRequest
   if (const Status goes_on = check_stop(); !goes_on) {
     return propagate(goes_on);
   }
-  hour.findings = findings_of(diagnosis::diagnose(observed, sides), requests.spans->names());
+  const diagnosis::Diagnosis found = diagnosis::diagnose(observed, sides);
+  if (const Status goes_on = check_stop(); !goes_on) {
+    return propagate(goes_on);
+  }
+  hour.findings = findings_of(found, requests.spans->names());
   return hour;
 }
 
