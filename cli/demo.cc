@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/shell_argument.h"
 #include "base/time.h"
 #include "cli/child_process.h"
 #include "cli/commands.h"
@@ -149,20 +150,10 @@ std::string middle_of(const query::Snapshot& snapshot) {
   return half == 0 ? "" : format_time(middles_ns[half - 1] + (middles_ns[half] - middles_ns[half - 1]) / 2);
 }
 
-// A word of a command for a shell.
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char character : word) {
-    text += character == '\'' ? std::string("'\\''") : std::string(1, character);
-  }
-  return text + "'";
-}
-
 // Commands that can be run as they are printed.
 void print_next(const std::string& data_dir, const std::string& function, const std::string& middle) {
   fmt::print("\nThe data is in {0}. Five questions to ask of it:\n", data_dir);
-  const std::string data =
-      data_dir.find_first_of(" '\"$&;()<>|*?\\`") == std::string::npos ? data_dir : quoted(data_dir);
+  const std::string data = shell_argument(data_dir);
   fmt::print("Which functions of one program are hot?\n  plimsoll top --data {} --where app=known_split\n",
              data);
   fmt::print("On which call paths? As a flame graph:\n  plimsoll flame --data {} --svg > flame.svg\n", data);
@@ -173,7 +164,8 @@ void print_next(const std::string& data_dir, const std::string& function, const 
         data, middle, middle);
   }
   if (!function.empty()) {
-    fmt::print("What calls the hottest function?\n  plimsoll callers --data {} {}\n", data, quoted(function));
+    fmt::print("What calls the hottest function?\n  plimsoll callers --data {} {}\n", data,
+               shell_argument(function));
   }
   fmt::print("Which programs and threads cause it?\n  plimsoll top --data {} --by app,thread\n", data);
   fmt::print(

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/printable.h"
+#include "base/shell_argument.h"
 #include "base/time.h"
 #include "cli/views/terminal.h"
 #include "query/table/table.h"
@@ -159,7 +160,7 @@ Status run_store_restore(const StoreRestoreOptions& options) {
   }
   warn_of_damage(*report);
   fmt::print("restored to {}, and checked: {}\nstart its server: plimsoll server --data {}\n",
-             options.data_dir, extent_text(*report), options.data_dir);
+             options.data_dir, extent_text(*report), shell_argument(options.data_dir));
   return {};
 }
 

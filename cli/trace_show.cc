@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/printable.h"
+#include "base/shell_argument.h"
 #include "base/time.h"
 #include "cli/json_text.h"
 #include "cli/trace_export.h"
@@ -184,20 +185,6 @@ const TraceRow* longest_itself(const query::Table& table, const TraceColumns& co
   return longest;
 }
 
-// As one argument in a shell.
-std::string shell_argument(std::string_view text) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+:,@-";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string quoted = "'";
-  for (const char c : text) {
-    quoted.append(c == '\'' ? std::string_view("'\\''") : std::string_view(&c, 1));
-  }
-  return quoted + "'";
-}
-
 // What the instance or machine of that call did meanwhile, and what samples say that carry the trace as a label.
 std::string profile_commands(const query::Table& table, const TraceColumns& columns,
                              const AnswerSource& source) {
@@ -211,9 +198,10 @@ std::string profile_commands(const query::Table& table, const TraceColumns& colu
   constexpr int64_t kAroundNs = 30 * kNsPerSecond;
   const int64_t start_ns = *began_ns + whole(*row, columns.start);
   const auto whole_second = [](int64_t ns) { return format_time(ns - ns % kNsPerSecond); };
-  const std::string from = source.server.empty() && !source.data_dir.empty()
-                               ? fmt::format("--data {}", shell_argument(source.data_dir))
-                               : fmt::format("--server {}", source.server.empty() ? "ADDR" : source.server);
+  const std::string from =
+      source.server.empty() && !source.data_dir.empty()
+          ? fmt::format("--data {}", shell_argument(source.data_dir))
+          : fmt::format("--server {}", source.server.empty() ? "ADDR" : shell_argument(source.server));
   return fmt::format(
       "\nprofiles: plimsoll top {0} --where {1} --since {2} --until {3}\n"
       "          plimsoll top {0} --where label:trace_id={4}   (samples that carry the trace ID)\n",

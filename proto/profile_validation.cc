@@ -254,6 +254,12 @@ Status check_locations(const RawProfile& profile) {
       return invalid(fmt::format("locations.address[{}]", i), "frame {} of {}", locations.address(i),
                      profile.frames_size());
     }
+    // Chains that share their tails would cost the text of each tail again: half the square of their length.
+    const auto frame = static_cast<int>(locations.address(i));
+    if (is_named && frame > 0 && profile.frames(frame - 1).inlined_into_next()) {
+      return invalid(fmt::format("locations.address[{}]", i), "frame {} is not the innermost of its chain",
+                     frame);
+    }
   }
   constexpr int kDeepestInlining = 256;
   int inlined = 0;

@@ -66,7 +66,8 @@ struct Cells {
 
 struct MatchedTime {
   int64_t time_ns = 0;  // from the first slot that both arms have to the last one
-  size_t blocks = 0;    // at most those in which both arms have something: gaps tell nothing of times
+  // The effective number (Kish) of blocks in which both arms have something: gaps, and a few stray values, tell nothing of times.
+  size_t blocks = 0;
 };
 
 // kInvalid where the arm (a name for the message) is empty, or has a time, value or count out of range.

@@ -29,7 +29,7 @@ struct PercentileRequest {
   // Arms are compared within a slot of time and a place.
   int64_t slot_ns = int64_t{3600} * 1'000'000'000;  // a year at most
   // About three times as long as incidents, batch jobs and the like last: blocks are taken for independent. An interval requires kMinBlocks of
-  // them in which both arms have values.
+  // them in which both arms have values, by their effective number.
   int64_t block_ns = int64_t{16} * 3600 * 1'000'000'000;
   double detect = 0;  // relative change whose detection is asked for; 0: none
 };

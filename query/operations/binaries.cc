@@ -8,6 +8,7 @@
 
 #include "base/hex.h"
 #include "base/printable.h"
+#include "base/shell_argument.h"
 #include "base/time.h"
 #include "elf/build_id.h"
 #include "query/selection/empty_selection.h"
@@ -26,20 +27,8 @@ std::string label_of(const BinaryRecord& record, std::string_view key) {
 }
 
 // As one argument in a shell. Machines report the paths, and users copy the commands.
-std::string shell_argument(std::string_view text) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+:,@-";
-  std::string argument(text.starts_with('-') ? "./" : "");
-  argument.append(printable(text));
-  if (argument.find_first_not_of(kPlain) == std::string::npos) {
-    return argument;
-  }
-  std::string quoted = "'";
-  for (const char c : argument) {
-    quoted.append(c == '\'' ? std::string_view(R"('\'')") : std::string_view(&c, 1));
-  }
-  quoted.push_back('\'');
-  return quoted;
+std::string file_argument(std::string_view text) {
+  return shell_argument(fmt::format("{}{}", text.starts_with('-') ? "./" : "", printable(text)));
 }
 
 // By the beginning of its build ID, or a whole htlhash.
@@ -209,10 +198,10 @@ class MissingBinaries {
     const BinaryRecord* const record = kept(build_id);
     if (record != nullptr) {
       return fmt::format("plimsoll binaries add {} (or its -dbgsym package)",
-                         shell_argument(fmt::format("{}.debug", build.name)));
+                         file_argument(fmt::format("{}.debug", build.name)));
     }
     return build.path.empty() ? "plimsoll binaries add FILE"
-                              : fmt::format("plimsoll binaries add {}", shell_argument(build.path));
+                              : fmt::format("plimsoll binaries add {}", file_argument(build.path));
   }
 
   const MissingBinariesRequest& request_;

@@ -205,11 +205,7 @@ Status BinaryRepository::recover_build(const std::string& build_id) {
   if (record.files.empty()) {
     return remove_build(record);
   }
-  for (const KeptFile& file : record.files) {
-    if (const Status linked = link_cut_build_id(data_dir_, build_id, file.kind); !linked) {
-      return linked;
-    }
-  }
+  link_by_cut_id(record);
   if (is_changed) {
     return keep_record(std::move(record));
   }
@@ -338,7 +334,6 @@ Result<AddedBinary> BinaryRepository::place(StagedBinary staged, const BinaryFac
   set_arriving(facts.build_id);
   Status done = make_folder_of(facts.build_id);
   done = done ? staged.move_to(kept_path(data_dir_, facts.build_id, facts.kind)) : done;
-  done = done ? link_cut_build_id(data_dir_, facts.build_id, facts.kind) : done;
   done = done ? keep_record(std::move(record)) : done;
   set_arriving({});
   return done ? Result<AddedBinary>(std::move(added)) : propagate(done);
@@ -354,7 +349,18 @@ bool BinaryRepository::is_arriving(std::string_view build_id) const {
   return !arriving_.empty() && arriving_ == build_id;
 }
 
+// Names from perf's rows are all that depends on it: a full disk, or one without links, keeps nothing else from being found.
+void BinaryRepository::link_by_cut_id(const BinaryRecord& record) const {
+  for (const KeptFile& file : record.files) {
+    if (const Status linked = link_cut_build_id(data_dir_, record.build_id, file.kind); !linked) {
+      log_warning("rows of perf get no names from build ID {}: {}", to_hex(record.build_id),
+                  linked.error().text());
+    }
+  }
+}
+
 Status BinaryRepository::keep_record(BinaryRecord record) {
+  link_by_cut_id(record);
   const Status written =
       write_file_durably(record_path(data_dir_, record.build_id), as_bytes(encode_record(record)), calls_);
   if (!written) {
@@ -371,6 +377,7 @@ Status BinaryRepository::keep_record(BinaryRecord record) {
 // The record goes last: a file without one would be noted again.
 Status BinaryRepository::remove_build(const BinaryRecord& record) {
   for (const BinaryKind kind : kBinaryKinds) {
+    unlink_cut_build_id(data_dir_, record.build_id, kind);
     if (const Status removed = remove_file(kept_path(data_dir_, record.build_id, kind), calls_); !removed) {
       return removed;
     }

@@ -123,6 +123,7 @@ class BinaryRepository {
   Result<bool> recover_file(BinaryRecord& record, BinaryKind kind) const;
   Result<std::optional<KeptFile>> read_kept(const std::string& build_id, BinaryKind kind,
                                             int64_t modified_ns) const;
+  void link_by_cut_id(const BinaryRecord& record) const;
   Status keep_record(BinaryRecord record);
   Status remove_build(const BinaryRecord& record);
   Result<AddedBinary> place(StagedBinary staged, const BinaryFacts& facts, BinaryRecord record,

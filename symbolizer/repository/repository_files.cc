@@ -19,6 +19,10 @@ std::string entry_path(std::string_view data_dir, std::string_view build_id, std
   return elf::build_id_entry(repository_path(data_dir), build_id).append(ending);
 }
 
+std::string file_name_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 }  // namespace
 
 std::string repository_path(std::string_view data_dir) {
@@ -50,10 +54,19 @@ Status link_cut_build_id(std::string_view data_dir, std::string_view build_id, B
     return {};
   }
   const std::string link = kept_path(data_dir, build_id.substr(0, elf::kCutBuildIdBytes), kind);
-  const std::string file = std::filesystem::path(kept_path(data_dir, build_id, kind)).filename();
-  return ::symlink(file.c_str(), link.c_str()) == 0 || errno == EEXIST
+  const std::string name = file_name_of(kept_path(data_dir, build_id, kind));
+  return ::symlink(name.c_str(), link.c_str()) == 0 || errno == EEXIST
              ? Status()
              : fail_errno(errno, "linking {}", link);
+}
+
+void unlink_cut_build_id(std::string_view data_dir, std::string_view build_id, BinaryKind kind) {
+  const std::string link = kept_path(data_dir, build_id.substr(0, elf::kCutBuildIdBytes), kind);
+  std::error_code error;
+  const std::filesystem::path leads_to = std::filesystem::read_symlink(link, error);
+  if (!error && leads_to == file_name_of(kept_path(data_dir, build_id, kind))) {
+    ::unlink(link.c_str());
+  }
 }
 
 std::string sources_path(std::string_view data_dir, std::string_view hex_build_id) {

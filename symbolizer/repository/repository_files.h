@@ -27,8 +27,9 @@ std::string_view ending_of(BinaryKind kind);
 // Whether it is there or not. Build IDs have at least kMinBuildIdBytes.
 std::string kept_path(std::string_view data_dir, std::string_view build_id, BinaryKind kind);
 // perf cuts build IDs after 20 bytes: rows that it recorded ask for a build by the beginning of its ID, under which a link leads to the file.
-// One that leads nowhere, of a build that was removed, does no harm.
+// Where two builds begin alike, the link is of the one that came first.
 Status link_cut_build_id(std::string_view data_dir, std::string_view build_id, BinaryKind kind);
+void unlink_cut_build_id(std::string_view data_dir, std::string_view build_id, BinaryKind kind);
 // Of the sources of a build by its ID in hexadecimal digits; empty for what is none.
 std::string sources_path(std::string_view data_dir, std::string_view hex_build_id);
 std::string record_path(std::string_view data_dir, std::string_view build_id);
