@@ -43,6 +43,33 @@ TEST_F(LockTimesTest, OfOneLockThatBeginTwiceAreOne) {
   EXPECT_THAT(waits_, ElementsAre("7 20 of 20"));
 }
 
+// The kernel tells the begin of a wait by two events, in the order of its list.
+TEST_F(LockTimesTest, TakeAStackThatComesAfterTheirRecord) {
+  times_.begin_slot(0, 1);
+  begin(10, 7);
+  times_.sampled(7, 11, {.thread = 7, .stack = 2});
+  end(30, 7);
+  begin(40, 7);
+  times_.sampled(7, 40, {.thread = 7, .stack = 3});
+  end(50, 7);
+  // Its own is lost: no other one's stands in.
+  begin(60, 7);
+  end(70, 7);
+  EXPECT_THAT(waits_, ElementsAre("7 20 of 20 stack 2", "7 10 of 10 stack 3", "7 10 of 10"));
+}
+
+// After a millisecond it is of something else.
+TEST_F(LockTimesTest, TakeAStackOfTheirFirstMillisecondAlone) {
+  times_.begin_slot(0, 1);
+  begin(10, 7);
+  begin(10, 8);
+  times_.sampled(7, 1'000'010, {.thread = 7, .stack = 2});
+  times_.sampled(8, 1'000'011, {.thread = 8, .stack = 3});
+  end(2'000'010, 7);
+  end(2'000'010, 8);
+  EXPECT_THAT(waits_, ElementsAre("7 2000000 of 2000000 stack 2", "8 2000000 of 2000000"));
+}
+
 TEST_F(LockTimesTest, AreCutAtTheEndsOfSlots) {
   times_.begin_slot(100, 1);
   end(110, 7);

@@ -6,6 +6,7 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <string>
@@ -254,6 +255,52 @@ TEST(PerfettoTrace, HasSeveralMachinesWithTheirShifts) {
     EXPECT_EQ(track.tid, 0U);
   }
   EXPECT_EQ(threads, 2U);
+}
+
+// Recordings by assignment are cut every five minutes. Each has its own list of threads, in its own order.
+TEST(PerfettoTrace, TakesRecordingsOfOneMachineTogether) {
+  const traces::BurstRecording first = sample("a");
+  traces::BurstRecording later = sample("a");
+  later.threads = {{0, 0, "idle"}, {12, 10, "two"}, {11, 10, "one"}, {10, 10, "server"}};
+  const ReadTrace trace =
+      written({{{.recording = &first, .burst = &first.bursts.front(), .shift_ns = 0}},
+               {{.recording = &later, .burst = &later.bursts.front(), .shift_ns = 10'000}}});
+  const ReadTrack& one = trace.tracks.at(trace.by_name.at("one"));
+  EXPECT_EQ(one.pid, 10U);
+  EXPECT_EQ(one.tid, 11U);
+  EXPECT_EQ(one.parent, trace.by_name.at("process server")) << "by a name that the later one has";
+  // In the later one it is the second thread of the list, which works for no request.
+  EXPECT_THAT(
+      one.slices,
+      ElementsAre("1 running 5100-5200", "2 running 5200-5300", "2 blocked 5300-5500", "2 runnable 5500-5550",
+                  "2 running 5550-5600", "1 request 0000000000000007 5200-5600", "1 running 5600-6000",
+                  "1 runnable 15100-15300", "1 running 15300-15550", "1 runnable 15550-16000"));
+  size_t of_threads = 0;
+  for (const auto& [uuid, track] : trace.tracks) {
+    of_threads += track.tid != 0 ? 1 : 0;
+  }
+  EXPECT_EQ(of_threads, 2U);
+  EXPECT_THAT(trace.switches, ElementsAre("0 one>two? 5300 0x1", "0 two?>one 5550 0x800",
+                                          "0 two>one 15300 0x1", "0 one>two 15550 0x800"));
+  EXPECT_THAT(trace.wakes, ElementsAre("12>11", "11>12"));
+}
+
+TEST(PerfettoTrace, HasATrackForEachOfSeveralMachinesWhateverTheirRecordings) {
+  const traces::BurstRecording a = sample("a");
+  const traces::BurstRecording later_a = sample("a");
+  const traces::BurstRecording b = sample("b");
+  const ReadTrace trace =
+      written({{{.recording = &a, .burst = &a.bursts.front(), .shift_ns = 0}},
+               {{.recording = &later_a, .burst = &later_a.bursts.front(), .shift_ns = 10'000},
+                {.recording = &b, .burst = &b.bursts.front(), .shift_ns = 10'000}}});
+  EXPECT_TRUE(trace.switches.empty());
+  std::vector<std::string> names;
+  for (const auto& [uuid, track] : trace.tracks) {
+    names.push_back(track.name);
+  }
+  EXPECT_EQ(std::ranges::count(names, "a"), 1);
+  EXPECT_EQ(std::ranges::count(names, "b"), 1);
+  EXPECT_EQ(std::ranges::count(names, "one 11"), 2) << "one of each machine";
 }
 
 TEST(PerfettoTrace, WithoutBurstsIsATrace) {

@@ -306,6 +306,21 @@ TEST(ReadSpans, KeepsAttributesOfSpansAndResourcesWhereWanted) {
             "a hw=c7 zone=x\nb zone=y\n");
 }
 
+// As number and as text, which is what Protobuf's JSON writes; and as Protobuf itself has them.
+TEST(ReadSpans, KeepsNumbersBelowZero) {
+  EXPECT_EQ(attributes_in(R"({"resourceSpans": [{"scopeSpans": [{"spans": [
+      {"traceId": "1", "spanId": "1", "name": "a", "startTimeUnixNano": 1, "endTimeUnixNano": 2, "attributes": [
+        {"key": "number", "value": {"intValue": -3}}, {"key": "text", "value": {"intValue": "-4"}},
+        {"key": "least", "value": {"intValue": "-9223372036854775808"}},
+        {"key": "less", "value": {"intValue": "-9223372036854775809"}},
+        {"key": "sign", "value": {"intValue": "-"}}, {"key": "word", "value": {"intValue": "-5x"}}]}]}]}]})"),
+            "a least=-9223372036854775808 number=-3 text=-4\n");
+  const std::string span =
+      part(1, std::string(16, 'a')) + part(2, "12345678") + part(5, "a") + fixed64(7, 1) + fixed64(8, 2) +
+      part(9, part(1, "number") + part(2, number(3, static_cast<uint64_t>(int64_t{-3}))));
+  EXPECT_EQ(attributes_in(part(1, part(2, part(2, span)))), "a number=-3\n");
+}
+
 // A resource with one wanted key a million times would cost a million for each of its spans.
 TEST(AttributeList, HasAWantedKeyOnceOfAResourceAndOnceOfASpan) {
   const traces::SpanSet spans({.keeps_attributes = true, .attributes = {.only = {"hw", "zone"}}});

@@ -5,7 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <queue>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -115,6 +120,52 @@ TEST(WriteSpans, CallsOfAProcessThatOverlapHaveRowsOfTheirOwn) {
     }
   }
   EXPECT_THAT(rows, ::testing::ElementsAre(1, 1, 2));
+}
+
+// Of calls that overlap by the hundred, some within others: the first rows are stacks, each further one has one call at a time.
+TEST(WriteSpans, ManyCallsThatOverlapHaveRowsWithoutContradictions) {
+  constexpr int kStackedRows = 64;
+  constexpr int kCalls = 20'000;
+  std::mt19937_64 random(1);
+  std::vector<NamedSpan> spans;
+  for (int call = 0; call < kCalls; ++call) {
+    NamedSpan span{.trace = {.high = 1, .low = 2}, .id = static_cast<traces::SpanId>(call + 1)};
+    span.start_ns = kStartNs + int64_t{call} * 1000;
+    span.end_ns = span.start_ns + static_cast<int64_t>(300 + random() % 50) * 1000;
+    span.service = "front";
+    span.operation = "Get";
+    spans.push_back(span);
+  }
+  const auto document = nlohmann::json::parse(write_trace(spans, TraceExport::kChromeJson));
+  std::map<int, std::vector<int64_t>> open;  // ends by row, in us
+  std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> all;
+  size_t most = 0;
+  int written = 0;
+  for (const auto& event : document["traceEvents"]) {
+    if (event["ph"] != "X") {
+      continue;
+    }
+    ++written;
+    const auto begin = static_cast<int64_t>(event["ts"].get<double>());
+    const int64_t end = begin + static_cast<int64_t>(event["dur"].get<double>());
+    const int row = event["tid"].get<int>();
+    std::vector<int64_t>& ends = open[row];
+    while (!ends.empty() && ends.back() <= begin) {
+      ends.pop_back();
+    }
+    ASSERT_TRUE(ends.empty() || (row <= kStackedRows && end <= ends.back()))
+        << "row " << row << " at " << begin;
+    ends.push_back(end);
+    while (!all.empty() && all.top() <= begin) {
+      all.pop();
+    }
+    all.push(end);
+    most = std::max(most, all.size());
+  }
+  EXPECT_EQ(written, kCalls);
+  EXPECT_GT(open.size(), size_t{kStackedRows} + 100) << "there are further rows";
+  EXPECT_LE(open.size(), most) << "rows are used again";
+  EXPECT_EQ(open.rbegin()->first, static_cast<int>(open.size())) << "none is left out";
 }
 
 TEST(WriteSpans, BytesThatAreNoTextDoNotEndIt) {

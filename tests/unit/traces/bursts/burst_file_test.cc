@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 #include <string>
 
@@ -151,6 +152,33 @@ TEST(BurstFile, RefusesWhatIsNoSoundRecording) {
   EXPECT_TRUE(decode_bursts(as_bytes(encode_bursts(recording_of(50))), {.max_events = 100}));
   EXPECT_EQ(decode_bursts(as_bytes(encode_bursts(recording_of(50))), {.max_decoded_bytes = 100}).error().code,
             ErrorCode::kTooLarge);
+}
+
+// Zeros compress to nothing, and become threads and bursts of many times their size: these count against what may be decoded.
+TEST(BurstFile, BoundsThreadsAndBurstsByTheBytesThatMayBeDecoded) {
+  constexpr size_t kCount = 100;
+  BurstRecording only_threads;
+  only_threads.config_bits = 0x7F00;
+  only_threads.threads.resize(kCount);
+  BurstRecording only_bursts;
+  only_bursts.config_bits = 0x7F00;
+  only_bursts.bursts.resize(kCount);
+  BurstRecording both = only_bursts;
+  both.threads.resize(kCount);
+  const auto code_of = [](const BurstRecording& recording, uint64_t max_decoded_bytes) {
+    const auto decoded =
+        decode_bursts(as_bytes(encode_bursts(recording)), {.max_decoded_bytes = max_decoded_bytes});
+    return decoded ? std::optional<ErrorCode>() : std::optional(decoded.error().code);
+  };
+  // The content itself takes less, and is not what is refused: that would be kTooLarge.
+  const uint64_t of_threads = kCount * sizeof(BurstThread);
+  EXPECT_EQ(code_of(only_threads, of_threads), std::nullopt);
+  EXPECT_EQ(code_of(only_threads, of_threads - 1), ErrorCode::kCorrupt);
+  const uint64_t of_bursts = kCount * sizeof(Burst);
+  EXPECT_EQ(code_of(only_bursts, of_bursts), std::nullopt);
+  EXPECT_EQ(code_of(only_bursts, of_bursts - 1), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of(both, of_threads + of_bursts), std::nullopt);
+  EXPECT_EQ(code_of(both, of_threads + of_bursts - 1), ErrorCode::kCorrupt) << "together, not each";
 }
 
 TEST(BurstFile, KnowsClocksThatAreOff) {

@@ -118,6 +118,23 @@ TEST(JoinedBurst, KnowsRequestsThatBeganBeforeTheBurst) {
   EXPECT_EQ(requests("500 mark 1 1 7\n"), "7 500-1000 500 0 0, 1 cut\n");
 }
 
+// Some CPUs record before all do, and some go on: a request's times would reach out of what its states count.
+TEST(JoinedBurst, LeavesOutMarksOutsideOfTheBurstInTimesOfRequests) {
+  EXPECT_EQ(requests("50 mark 1 2 7\n200 switch 1 S 0\n"), "") << "it was over";
+  EXPECT_EQ(requests("200 switch 1 S 0\n1100 mark 1 1 7\n"), "") << "it had not begun";
+  EXPECT_EQ(requests("60 mark 1 1 7\n500 mark 1 2 7\n"), "7 100-500 400 0 0, 1 cut\n");
+  EXPECT_EQ(requests("500 mark 1 1 7\n1100 mark 1 2 7\n"), "7 500-1000 500 0 0, 1 cut\n");
+  // Both ends belong to the burst.
+  EXPECT_EQ(requests("100 mark 1 1 7\n1000 mark 1 2 7\n"), "7 100-1000 900 0 0, 1\n");
+}
+
+// Of two requests the first one's begin and the second one's end are missing: together they would end before they begin.
+TEST(JoinedBurst, LeavesOutAnIdThatWasStoppedAndThenStarted) {
+  EXPECT_EQ(requests("300 mark 1 2 7\n500 mark 1 1 7\n"), "");
+  EXPECT_EQ(requests("300 mark 1 2 7\n400 mark 1 1 8\n450 mark 1 2 8\n500 mark 1 1 7\n"),
+            "8 400-450 50 0 0, 1\n");
+}
+
 // As a goroutine does, or a task of an event loop.
 TEST(JoinedBurst, KnowsRequestsThatMoveToAnotherThread) {
   EXPECT_EQ(joined("150 call 2\n200 mark 1 1 7\n300 switch 1 S 0\n400 mark 2 2 7\n500 mark 2 1 8\n"),

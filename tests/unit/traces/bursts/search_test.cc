@@ -7,6 +7,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -128,6 +129,20 @@ TEST(Search, LockWaitsAndPhasesHaveTheRequestOfTheirThread) {
   EXPECT_EQ(found(recording, "lock_wait"), "lock_wait 100-200\nlock_wait 450-500\n");
 }
 
+// Some CPUs record before others do, and some after.
+TEST(Search, LockWaitsAndPhasesKeepWithinTheBurst) {
+  const BurstRecording recording =
+      recording_of(story("-20 mark 2 4 77\n"
+                         "-10 mark 2 5 77\n"
+                         "200 mark 1 6 1\n"
+                         "300 mark 1 4 78\n"
+                         "1000100 mark 1 5 78\n"
+                         "1000200 mark 1 6 0\n"
+                         "1000300 mark 2 4 79\n"));
+  EXPECT_EQ(found(recording, "lock_wait"), "lock_wait 300-1000000\n");
+  EXPECT_EQ(found(recording, "phase"), "phase 200-1000000\n");
+}
+
 TEST(Search, CountsTimesOfRequests) {
   const BurstRecording recording = recording_of(story(kHolderWaits));
   EXPECT_EQ(found(recording, "request{whole = yes, request = 8}"), "request 200-700\n");
@@ -178,6 +193,34 @@ TEST(Search, FindsTheSameBlockReadAgainAndAgain) {
   EXPECT_EQ(found(recording, "rpc{caller = front, block = data}", &spans), "rpc 225-235\n");
   EXPECT_EQ(found(recording, "span{service = store, span_kind = server} during rpc{block = data}", &spans),
             "span 226-234, during rpc 225-235\n");
+}
+
+// Under whichever of the names they stand: the client has the size of its reply under a later one than the server does.
+TEST(Search, TakesTheBytesOfTheClientFirst) {
+  SpanSet spans({.max_spans = 1000, .max_names = 100, .keeps_attributes = true, .attributes = {}});
+  const auto add = [&](SpanId id, SpanId parent, SpanKind kind, int64_t start_ns,
+                       std::span<const Attribute> attributes) {
+    const bool is_client = kind == SpanKind::kClient;
+    ASSERT_TRUE(spans.add({.trace = {.high = 1, .low = 7},
+                           .id = id,
+                           .parent = parent,
+                           .start_ns = start_ns,
+                           .end_ns = start_ns + (is_client ? 10 : 8),
+                           .service = is_client ? "front" : "store",
+                           .operation = "Read",
+                           .machine = is_client ? "a" : "b",
+                           .kind = kind,
+                           .attributes = attributes}));
+  };
+  const Attribute of_client{"response.size", "100"};
+  const Attribute of_server{"bytes", "2000000"};
+  add(2, 1, SpanKind::kClient, 200, std::span(&of_client, 1));
+  add(102, 2, SpanKind::kServer, 201, std::span(&of_server, 1));
+  add(3, 1, SpanKind::kClient, 300, {});
+  add(103, 3, SpanKind::kServer, 301, std::span(&of_server, 1));
+  const BurstRecording recording = recording_of(story("100 mark 1 1 7\n900 mark 1 2 7\n"));
+  EXPECT_EQ(found(recording, "rpc{bytes = 100}", &spans), "rpc 200-210\n");
+  EXPECT_EQ(found(recording, "rpc{bytes > 1MB}", &spans), "rpc 300-310\n") << "the client has none";
 }
 
 // Without a server's span, by what the client says.
