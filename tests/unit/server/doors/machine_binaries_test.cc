@@ -208,6 +208,24 @@ TEST_F(MachineBinariesTest, AnUploadGoesOnForItsMachineAlone) {
   EXPECT_EQ(arriving(), 0);
 }
 
+// It cannot go on: what is left of it would take the place of one that can.
+TEST_F(MachineBinariesTest, AnUploadThatIsNotWantedAnyMoreAtItsEndIsNotKept) {
+  const std::string image = image_of({});
+  const http::Route& put = routes_.at(1);
+  const http::Route& where = routes_.at(2);
+  http::Request request{.method = "PUT", .path = "/fleet/v1/binaries/" + kHex};
+  request.caller = {.role = http::Role::kMachine, .name = "web-1"};
+  request.query = {{"content", "code"}, {"digest", to_hex(content_hash(as_bytes(image)))}};
+  request.sink = *put.begin_body(request);
+  ASSERT_TRUE(request.sink->take(as_bytes(image)));
+  ASSERT_TRUE(put_into_repository(image)) << "someone adds it meanwhile";
+  EXPECT_EQ(arriving(), 1);
+  EXPECT_EQ(put.handle(request).status, 409);
+  request.sink = nullptr;
+  EXPECT_EQ(where.handle(request).body, "0\n");
+  EXPECT_EQ(arriving(), 0);
+}
+
 TEST_F(MachineBinariesTest, ABinaryIsTakenUnderItsOwnBuildIdAlone) {
   EXPECT_EQ(put(image_of({}), "/fleet/v1/binaries/" + to_hex(std::string("another build ID"))).status, 409);
   EXPECT_EQ(put(image_of({}), "/fleet/v1/binaries/00112233").status, 409) << "it is not wanted";

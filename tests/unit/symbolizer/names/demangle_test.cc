@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "symbolizer/names/d_names.h"
 #include "symbolizer/names/symbol_version.h"
 
 namespace plimsoll::symbolizer {
@@ -164,6 +165,55 @@ TEST(DisplayName, BackReferencesOfDStayWithinBounds) {
     nested += "1fFC";
   }
   EXPECT_EQ(display_name(nested), nested);
+}
+
+// A back reference of D to what begins so many characters before it, in base 26: three digits, the last a small letter.
+std::string d_back_reference(size_t distance) {
+  return {'Q', static_cast<char>('A' + distance / 676 % 26), static_cast<char>('A' + distance / 26 % 26),
+          static_cast<char>('a' + distance % 26)};
+}
+
+TEST(DisplayName, CharactersThatNamesOfDRepeatAreBounded) {
+  static constexpr size_t kLetters = 8'000;
+  // Each of the parameters is a class that is called as the function is.
+  const auto function_of = [](size_t parameters) {
+    std::string name = fmt::format("_D{}{}F", kLetters, std::string(kLetters, 'a'));
+    for (size_t i = 0; i < parameters; ++i) {
+      name += 'C';
+      name += d_back_reference(name.size() - 2);
+    }
+    return name + "Zv";
+  };
+  EXPECT_EQ(d_name(function_of(100)).value_or(""), std::string(kLetters, 'a'));
+  EXPECT_FALSE(d_name(function_of(1'600))) << "it would copy 13 million characters";
+  // As long as names may be that are shown. What looks like parameters is read again at each depth, since something is wrong at the end.
+  std::string nested = fmt::format("_D{}{}", 3'000, std::string(3'000, 'a'));
+  for (int i = 0; i < 60; ++i) {
+    nested += "FC";
+    for (int repeated = 0; repeated < 3; ++repeated) {
+      nested += d_back_reference(nested.size() - 2);
+    }
+  }
+  ASSERT_LE(nested.size(), 4096);
+  EXPECT_EQ(display_name(nested), nested);
+}
+
+TEST(DisplayName, TemplatesOfDInOneAnotherAreBounded) {
+  // Each with the length of its instance.
+  const auto instance_of = [](int depth) {
+    std::string name = "1f";
+    for (int i = 0; i < depth; ++i) {
+      name = fmt::format("{}__T{}", name.size() + 3, name);
+    }
+    return "_D" + name + "FZv";
+  };
+  EXPECT_EQ(display_name(instance_of(2)), "f!(...)!(...)");
+  EXPECT_EQ(display_name(instance_of(100)), instance_of(100));
+  std::string endless = "_D";
+  for (int i = 0; i < 300'000; ++i) {
+    endless += "9__T";
+  }
+  EXPECT_FALSE(d_name(endless));
 }
 
 TEST(DisplayName, NamesOfSwiftArePathsOfDeclarations) {

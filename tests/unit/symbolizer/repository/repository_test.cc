@@ -18,6 +18,8 @@
 #include "elf/hashes/htl_hash.h"
 #include "symbolizer/repository/repository_files.h"
 #include "symbolizer/repository/verify.h"
+#include "symbolizer/search/file_search.h"
+#include "symbolizer/search/table_search.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/elf/part_of.h"
 #include "tests/unit/symbolizer/repository/sample_binary.h"
@@ -378,6 +380,82 @@ TEST_F(RepositoryTest, DropsOldAndSurplusBuildsThatNoRowUses) {
   EXPECT_FALSE(repository->find("build of day 09"));
   EXPECT_TRUE(repository->find("build of day 10"));
   EXPECT_EQ(open()->bytes(), repository->bytes());
+}
+
+// perf keeps 20 bytes of a build ID: rows that it recorded ask for these.
+class LongBuildIdTest : public RepositoryTest {
+ protected:
+  // Where a search for the build ID that perf has cut finds files of it; "" where it finds none.
+  std::string found_executable() const {
+    const auto found = find_binary({.identity_kind = wire::GNU_BUILD_ID, .identity = cut_, .roots = roots()},
+                                   [](uint64_t) {});
+    EXPECT_TRUE(found) << found.error().text();
+    return found && found->file ? found->file->path : "";
+  }
+  std::string found_debug_file() const {
+    const SymbolRoots searched = roots();
+    const auto found = FileSearch(searched).open(path(BinaryKind::kDebug, cut_));
+    return found ? found->path : "";
+  }
+
+  SymbolRoots roots() const { return {.folders = {}, .debug_folders = with_repository({}, folder_.path())}; }
+  std::string path(BinaryKind kind, const std::string& build_id) const {
+    return kept_path(folder_.path(), build_id, kind);
+  }
+
+  const std::string whole_ = std::string(20, 'c') + std::string(12, 'w');
+  const std::string cut_ = whole_.substr(0, 20);
+  const std::string executable_ = image_of({.build_id = whole_, .quality = SymbolQuality::kSymtab});
+  const std::string debug_file_ = image_of({.build_id = whole_, .kind = BinaryKind::kDebug});
+};
+
+TEST_F(LongBuildIdTest, FilesAreFoundByTheBuildIdThatPerfHasCut) {
+  const auto repository = open();
+  EXPECT_EQ(found_executable(), "");
+  ASSERT_TRUE(add(*repository, executable_));
+  EXPECT_EQ(found_executable(), path(BinaryKind::kExecutable, whole_));
+  EXPECT_EQ(found_debug_file(), "");
+  ASSERT_TRUE(add(*repository, debug_file_));
+  EXPECT_EQ(found_debug_file(), path(BinaryKind::kDebug, whole_));
+  EXPECT_EQ(kept(BinaryKind::kDebug, cut_), debug_file_);
+  // It is no build of its own, and counts once.
+  EXPECT_FALSE(repository->find(cut_));
+  EXPECT_EQ(repository->bytes(), executable_.size() + debug_file_.size());
+  const auto records = read_records(folder_.path());
+  ASSERT_TRUE(records);
+  EXPECT_THAT(*records, SizeIs(1));
+  const auto verified = verify_binaries(folder_.path(), {});
+  ASSERT_TRUE(verified);
+  EXPECT_EQ(verified->files, 2);
+  EXPECT_THAT(verified->damaged, IsEmpty());
+}
+
+TEST_F(LongBuildIdTest, FilesOfBeforeAreFoundByItAfterTheNextStart) {
+  ASSERT_TRUE(add(*open(), executable_));
+  // As a version left it that made no such links.
+  ASSERT_TRUE(std::filesystem::remove(path(BinaryKind::kExecutable, cut_)));
+  EXPECT_EQ(found_executable(), "");
+  const auto repository = open();
+  EXPECT_EQ(found_executable(), path(BinaryKind::kExecutable, whole_));
+  EXPECT_EQ(repository->find(whole_)->files.at(0).added_ns, kNowNs) << "with the record that it had";
+  EXPECT_EQ(repository->bytes(), executable_.size());
+  EXPECT_EQ(open()->bytes(), executable_.size()) << "as does each start";
+}
+
+TEST_F(LongBuildIdTest, NothingIsFoundOfABuildThatWasRemoved) {
+  constexpr int64_t kLongAfterNs = std::numeric_limits<int64_t>::max();
+  const auto repository = open();
+  ASSERT_TRUE(add(*repository, executable_));
+  ASSERT_TRUE(add(*repository, debug_file_));
+  EXPECT_EQ(repository->trim({cut_}, kLongAfterNs)->builds, 0) << "rows use it";
+  EXPECT_EQ(found_executable(), path(BinaryKind::kExecutable, whole_));
+  EXPECT_EQ(repository->trim({}, kLongAfterNs)->builds, 1);
+  EXPECT_EQ(found_executable(), "");
+  EXPECT_EQ(found_debug_file(), "");
+  EXPECT_EQ(open()->bytes(), 0);
+  EXPECT_THAT(files(), IsEmpty());
+  ASSERT_TRUE(add(*repository, executable_));
+  EXPECT_EQ(found_executable(), path(BinaryKind::kExecutable, whole_)) << "it has come again";
 }
 
 TEST_F(RepositoryTest, TakesNoMoreThanItsLimitAndMakesRoomByTheOldest) {
