@@ -64,8 +64,8 @@ Result<bool> note_heartbeat(store::LiveMachines& machines, const wire::Heartbeat
 
 // What is left to do for a profile once it is safe.
 struct SentProfile {
-  std::string draw;  // empty: none
-  std::string machine;
+  std::string draw = {};  // empty: none
+  std::string machine = {};
   int64_t window_ns = 0;
   int64_t samples = 0;  // of all events
   int64_t lost_samples = 0;

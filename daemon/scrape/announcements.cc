@@ -275,7 +275,7 @@ Announcements read_announcements(const std::string& folder, const identity::Proc
   Announcements found;
   NestedProcesses nested(proc_fs);
   std::set<uint32_t> seen;
-  for (const auto& [pid, name] : announced_files(folder)) {
+  for (const auto& [pid, name] : announced_files(folder, proc_fs, found.problems)) {
     const std::string path = fmt::format("{}/{}", folder, name);
     auto process = read_announcement(path, pid, proc_fs, nested);
     if (process && seen.insert(process->pid).second) {

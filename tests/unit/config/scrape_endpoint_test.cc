@@ -107,18 +107,34 @@ TEST(ListeningRule, NamesAProgramOrJobItsPortsAndPaths) {
   EXPECT_THAT(twice.error().message, ::testing::HasSubstr("would count twice"));
 }
 
+TEST(ListeningRule, HasEachCountOnce) {
+  using Paths = std::vector<std::string>;
+  for (const Paths& paths : {Paths{"/pprof/growth", "/pprof/growthz"},
+                             Paths{"/debug/pprof/profile?seconds=5", "/debug/pprof/profile"},
+                             Paths{"/wall?seconds=5", "/other/wall"}}) {
+    const auto refused = check({.program = "search", .ports = "1", .paths = paths});
+    ASSERT_FALSE(refused) << paths[0] << " " << paths[1];
+    EXPECT_THAT(refused.error().message, ::testing::HasSubstr("would count twice"));
+  }
+  EXPECT_TRUE(check({.program = "search", .ports = "1", .paths = {"/growth", "/profile", "/wall", "/heap"}}));
+}
+
 TEST(ScrapeConfiguration, EndpointsThatWouldCountTwiceAreRefused) {
   const std::string go = "http://127.0.0.1:6060/debug/pprof/";
   for (const auto& [first, second] :
        std::initializer_list<std::pair<std::string, std::string>>{{go + "heap", go + "allocs"},
                                                                   {go + "heap?gc=1", go + "heap"},
                                                                   {go + "mutex", go + "contention"},
-                                                                  {go + "block", go + "block?debug=0"}}) {
+                                                                  {go + "block", go + "block?debug=0"},
+                                                                  {go + "growth", go + "growthz"},
+                                                                  {go + "profile", go + "profile?seconds=5"},
+                                                                  {go + "wall?seconds=5", go + "wall"}}) {
     const auto refused = configured(first + "," + second);
     ASSERT_FALSE(refused) << first << " " << second;
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
     EXPECT_THAT(refused.error().message, ::testing::HasSubstr("would count twice"));
   }
+  EXPECT_TRUE(configured(go + "heap," + go + "growth," + go + "profile," + go + "wall"));
   EXPECT_TRUE(configured(go + "heap," + go + "mutex," + go + "block," + go + "goroutine"));
   for (const char* host : {"localhost", "[::1]", "[0:0::1]"}) {
     const auto refused = configured(go + "contention,http://" + host + ":6060/debug/pprof/mutex");

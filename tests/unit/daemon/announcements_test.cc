@@ -202,6 +202,33 @@ TEST_F(AnnouncementFolder, ThatDoesNotExistHasNone) {
   EXPECT_THAT(found.problems, IsEmpty());
 }
 
+// Sorted by number the one that lives would be the last.
+TEST_F(AnnouncementFolder, HasTheProcessesThatLiveAmongTooManyThatHaveEnded) {
+  constexpr uint32_t kLive = 5000;
+  proc_.file("net/tcp",
+             "0: 0100007F:1F90 x 0A a b c d e 1001\n"
+             "1: 0100007F:1F91 x 0A a b c d e 1002\n");
+  add_process(kLive, ::geteuid());
+  std::filesystem::create_directories(fmt::format("{}/{}/fd", proc_.root(), kLive));
+  std::filesystem::create_symlink("socket:[1002]", fmt::format("{}/{}/fd/3", proc_.root(), kLive));
+  for (uint32_t ended = 1000; ended < 2499; ++ended) {
+    write(fmt::format("{}.json", ended), "");
+  }
+  write(fmt::format("{}.json", kLive), announcement(kLive, 250, "http://127.0.0.1:8081"));
+  const Announcements found = read();
+  ASSERT_EQ(found.processes.size(), 1);
+  EXPECT_EQ(found.processes[0].pid, kLive);
+  EXPECT_THAT(found.problems, ElementsAre(HasSubstr("500 of 1500 announcements")));
+}
+
+// Root may read any folder: a file stands for one that cannot be read.
+TEST_F(AnnouncementFolder, ThatCannotBeReadIsAProblem) {
+  write("a-file", "");
+  const Announcements found = read_announcements(folder_ / "a-file", identity::ProcFs(proc_.root()));
+  EXPECT_THAT(found.processes, IsEmpty());
+  EXPECT_THAT(found.problems, ElementsAre(HasSubstr("cannot be read")));
+}
+
 TEST_F(AnnouncementFolder, AListenerThatSharesThePortIsNotAlone) {
   const identity::ProcFs proc_fs(proc_.root());
   EXPECT_TRUE(check_listener(proc_fs, 40, "127.0.0.1", 8080));

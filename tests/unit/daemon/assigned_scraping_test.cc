@@ -118,6 +118,30 @@ TEST(KindAnswers, CausesAreTheSameWordsOnAllMachines) {
   EXPECT_EQ(cause(ErrorCode::kCorrupt, "at byte 7"), "the profile cannot be read");
 }
 
+// "lock-wait-ns", with "!" where some endpoint did not answer.
+std::string events_text(const KindAnswers& answers) {
+  const wire::RawProfile profile = answer_profile(assigned("d1", 100, 50, {"contention", "mutex"}), answers);
+  std::string text;
+  for (const wire::Event& event : profile.events()) {
+    text += fmt::format("{}{}{}", text.empty() ? "" : " ", event.name(), event.note().empty() ? "" : "!");
+  }
+  return text;
+}
+
+TEST(KindAnswers, ContentionAndMutexAreJudgedTogetherSinceTheyCountTheSameWaits) {
+  const KindAnswer no_endpoint{};
+  const KindAnswer silent{.endpoints = 1};
+  const KindAnswer answered{.endpoints = 1, .answered = 1};
+  for (const auto& [one, other] : {std::pair("contention", "mutex"), std::pair("mutex", "contention")}) {
+    EXPECT_EQ(events_text({{one, silent}, {other, no_endpoint}}), "") << one << ": not zero, but unknown";
+    EXPECT_EQ(events_text({{one, silent}, {other, answered}}), "lock-wait-ns! lock-contentions!") << one;
+    EXPECT_EQ(events_text({{one, no_endpoint}, {other, answered}}), "lock-wait-ns lock-contentions") << one;
+  }
+  EXPECT_EQ(events_text({{"contention", no_endpoint}, {"mutex", no_endpoint}}),
+            "lock-wait-ns lock-contentions")
+      << "zero";
+}
+
 // A thread with one worker, two endpoints, and a clock that the test sets. When the second endpoint is asked, the first has been done with.
 class AssignedScraping : public ::testing::Test {
  protected:

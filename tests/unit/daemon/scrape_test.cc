@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/time.h"
+#include "config/scrape_endpoint.h"
 #include "daemon/scrape/listening_processes.h"
 #include "daemon/scrape/process_places.h"
+#include "daemon/scrape/scraper.h"
 #include "daemon/scrape/since_last.h"
 #include "daemon/scrape/socket_owner.h"
 #include "daemon/scrape/start_of_counts.h"
@@ -106,6 +109,23 @@ TEST_F(SocketOwner, OfProcessesThatAreNoFamilyIsNone) {
   EXPECT_EQ(error("127.0.0.1", 8080), ErrorCode::kConflict);
 }
 
+TEST_F(SocketOwner, IsTheServiceThatItsManagerHandedTheSocketTo) {
+  const auto add = [this](uint32_t pid, uint32_t parent, const std::string& executable) {
+    proc_.process(pid, {.comm = "x", .executable = executable, .cgroup = "", .maps = ""});
+    proc_.file(fmt::format("{}/stat", pid), fmt::format("{} (x) S {} 1 1\n", pid, parent));
+    opens(pid, 3, "socket:[1001]");
+  };
+  add(1, 0, "/usr/lib/systemd/systemd");
+  EXPECT_EQ(owner("127.0.0.1", 8080), 1) << "it waits for the first connection";
+  add(50, 1, "/usr/bin/served");
+  EXPECT_EQ(owner("127.0.0.1", 8080), 50);
+  add(51, 50, "/usr/bin/served");
+  add(52, 50, "/usr/bin/served");
+  EXPECT_EQ(owner("127.0.0.1", 8080), 50) << "which forked workers";
+  add(70, 1, "/usr/bin/another");
+  EXPECT_EQ(error("127.0.0.1", 8080), ErrorCode::kConflict) << "either of two";
+}
+
 TEST_F(SocketOwner, OfTheVeryAddressComesBeforeAny) {
   proc_.file("net/tcp",
              "0: 00000000:1F90 x 0A a b c d e 1\n"
@@ -177,6 +197,16 @@ TEST_F(SocketOwner, ListensByARuleForItsProgramOrJobAndPort) {
   EXPECT_THAT(
       found_by({{.program = "search", .ports = "1000-1001"}, {.program = "none", .ports = "8080"}}, proc_),
       IsEmpty());
+}
+
+TEST_F(SocketOwner, ListeningByARuleOnAllIpv6AddressesIsAskedByIpv4WhereLoopbackHasNoIpv6) {
+  opens(60, 3, "socket:[2002]");
+  proc_.file("60/comm", "search\n");
+  const std::vector<config::ListeningRule> rules{{.program = "search", .ports = "6060", .paths = {"/a"}}};
+  proc_.file("net/if_inet6", "00000000000000000000000000000001 01 80 10 80       lo\n");
+  EXPECT_THAT(found_by(rules, proc_), ElementsAre("60 http://[::1]:6060 /a"));
+  proc_.file("net/if_inet6", "");
+  EXPECT_THAT(found_by(rules, proc_), ElementsAre("60 http://127.0.0.1:6060 /a"));
 }
 
 TEST_F(SocketOwner, OfForkedWorkersIsTheParentListeningByARule) {
@@ -256,6 +286,88 @@ TEST(StartOfCounts, TheFirstTimeTheAgeTells) {
   EXPECT_EQ(first(0, kOther), SinceLast::Start::kThisScrape);
   EXPECT_EQ(first(200, kOne), SinceLast::Start::kThisScrape) << "its counts are younger than itself";
   EXPECT_EQ(first(0, std::nullopt), SinceLast::Start::kUnknown);
+}
+
+// A scraper of a configured endpoint; no request is made.
+class DrawnScraper {
+ public:
+  explicit DrawnScraper(const identity::ProcFs& proc_fs)
+      : images_(proc_fs),
+        binaries_(images_),
+        scraper_(*config::parse_scrape_endpoint("http://127.0.0.1:8080/contention"), {}, wire::Machine(),
+                 proc_fs, binaries_) {
+    wire::Draw draw;
+    draw.set_id("d1");
+    scraper_.collect_for(draw, at_minute(0));
+  }
+
+  Scraper& scraper() { return scraper_; }
+
+  // What is counted of so many contentions since the owner's start, as it told them so many minutes after the window began.
+  std::optional<double> counted(int contentions, int minute, const Owner& owner) {
+    const Fetched fetched{
+        .started = at_minute(minute),
+        .ended = at_minute(minute),
+        .owner = owner,
+        .content = fmt::format("--- contention:\ncycles/second=1000000000\n80 {} @ 0x11\n", contentions)};
+    const auto made = scraper_.make_profile(fetched, 0);
+    EXPECT_TRUE(made) << made.error().text();
+    if (!made || !made->has_value()) {
+      return std::nullopt;
+    }
+    for (const wire::Event& event : (*made)->events()) {
+      if (event.name() == "lock-contentions") {
+        return event.counter_total();
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static wire::ClockPair at_minute(int minute) {
+    wire::ClockPair clocks;
+    clocks.set_monotonic_ns((1000 + minute) * kNsPerMinute);
+    clocks.set_wall_ns((2000 + minute) * kNsPerMinute);
+    return clocks;
+  }
+
+  const identity::LiveImages images_;
+  identity::BinaryTable binaries_;
+  Scraper scraper_;
+};
+
+// This process, said to be so old.
+Owner of_age(int64_t minutes) {
+  return {.pid = static_cast<uint32_t>(::getpid()), .started_ns = boot_now_ns() - minutes * kNsPerMinute};
+}
+
+// Nothing had answered when the window of an hour began.
+TEST(DrawnScraper, CountsAllOfAProgramThatBeganWithinTheWindow) {
+  const identity::ProcFs proc_fs;
+  EXPECT_EQ(DrawnScraper(proc_fs).counted(7, 60, of_age(20)), 7);
+  EXPECT_EQ(DrawnScraper(proc_fs).counted(7, 60, of_age(90)), std::nullopt) << "older than the window";
+}
+
+TEST(DrawnScraper, CountsOnceWhatAProgramToldTwice) {
+  const identity::ProcFs proc_fs;
+  const Owner young = of_age(10);
+  DrawnScraper of_young(proc_fs);
+  EXPECT_EQ(of_young.counted(7, 30, young), 7);
+  EXPECT_EQ(of_young.counted(12, 60, young), 5);
+  const Owner old = of_age(30);
+  DrawnScraper of_old(proc_fs);
+  EXPECT_EQ(of_old.counted(7, 0, old), std::nullopt) << "what was there when the window began";
+  EXPECT_EQ(of_old.counted(12, 60, old), 5);
+}
+
+TEST_F(SocketOwner, OfAPortOfSeveralProgramsIsNotAskedAtAll) {
+  opens(99, 3, "socket:[1001]");
+  opens(101, 3, "socket:[1001]");
+  const identity::ProcFs proc_fs(proc_.root());
+  const auto fetched = DrawnScraper(proc_fs).scraper().fetch();
+  ASSERT_FALSE(fetched);
+  EXPECT_EQ(fetched.error().code, ErrorCode::kConflict);
+  EXPECT_THAT(fetched.error().text(), HasSubstr("2 processes listen"));
 }
 
 // What happened since.

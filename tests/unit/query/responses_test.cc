@@ -49,6 +49,22 @@ class ResponsesTest : public ::testing::Test {
     of.set_interval_ns(1'000'000'000);
     fleet_.add(profile);
   }
+  // The profile of an application on a machine: so long a wait for locks in the whole of the draw's interval.
+  void answer_of_application(const std::string& draw, const std::string& machine, const Stratum& stratum,
+                             int wait_ns) {
+    wire::RawProfile profile = make_profile({.seed = ++seed_,
+                                             .machine = machine,
+                                             .length_ns = 1'000'000'000,
+                                             .events = {{.name = "lock-wait-ns", .unit = wire::NANOSECONDS}},
+                                             .stacks = fmt::format("main;{} {}\n", machine, wait_ns)});
+    profile.mutable_assignment()->set_id("scrape:127.0.0.1:6060/contention");
+    wire::Draw& of = *profile.mutable_assignment()->mutable_draw();
+    of.set_id(draw);
+    of.set_stratum(stratum.name);
+    of.set_inclusion_probability(static_cast<double>(stratum.drawn) / static_cast<double>(stratum.machines));
+    of.set_interval_ns(1'000'000'000);
+    fleet_.add(profile);
+  }
   double total(const Parameters& parameters = {}) const {
     const auto table = fleet_.top(parameters);
     double sum = 0;
@@ -98,6 +114,39 @@ TEST_F(ResponsesTest, WhatIsOfNoKnownDrawAnswersForItself) {
   answer("unknown", "m1", {"a", 4, 2}, 10);
   fleet_.add({.seed = 77, .machine = "continuous", .stacks = "main;always 5\n"});
   EXPECT_DOUBLE_EQ(total(), 2 * 10 + 5);
+}
+
+TEST_F(ResponsesTest, AnswersOfMachinesAndOfTheirApplicationsAreCountedApart) {
+  const Stratum a{"a", 8, 4};
+  draw("d1", {a});
+  answer("d1", "sampled-1", a, 10);
+  answer_of_application("d1", "scraped-1", a, 100);
+  answer("d1", "sampled-2", a, 10);
+  answer_of_application("d1", "scraped-2", a, 100);
+  // Two of the four answered each question, and stand for all eight machines.
+  const Parameters cycles{{"event", "cycles"}};
+  const Parameters waits{{"event", "lock-wait-ns"}};
+  EXPECT_DOUBLE_EQ(total(cycles), 8 * 10);
+  EXPECT_DOUBLE_EQ(total(waits), 8 * 100);
+  EXPECT_THAT(fleet_.top(cycles)->notes, Contains(HasSubstr("2 of 4 drawn machines sent no profile")));
+  EXPECT_THAT(fleet_.top(waits)->notes, Contains(HasSubstr("2 of 4 drawn machines sent no profile")));
+}
+
+TEST_F(ResponsesTest, AMachineThatAnswersForItselfAndItsApplicationsIsOneAnswerToEach) {
+  const Stratum a{"a", 4, 2};
+  draw("d1", {a});
+  // In either order.
+  answer("d1", "m1", a, 10);
+  answer_of_application("d1", "m1", a, 100);
+  answer_of_application("d1", "m2", a, 100);
+  answer("d1", "m2", a, 10);
+  const Parameters cycles{{"event", "cycles"}};
+  const Parameters waits{{"event", "lock-wait-ns"}};
+  EXPECT_DOUBLE_EQ(total(cycles), 4 * 10);
+  EXPECT_DOUBLE_EQ(total(waits), 4 * 100);
+  for (const Parameters& question : {cycles, waits}) {
+    EXPECT_THAT(fleet_.top(question)->notes, Not(Contains(HasSubstr("sent no profile"))));
+  }
 }
 
 store::DrawnMachine withheld(const std::string& id, const std::string& why) {

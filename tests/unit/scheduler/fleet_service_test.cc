@@ -196,6 +196,50 @@ TEST_F(FleetServiceTest, ADrawnMachineIsToldToMeasureAndItsProfileIsItsAnswer) {
   EXPECT_EQ(accepted_, 1);
 }
 
+// What a daemon sends of an application that it observed in a part of the window of a draw.
+wire::RawProfile profile_of_application(const wire::Assignment& assignment, uint64_t seed,
+                                        int64_t length_ns) {
+  wire::RawProfile profile =
+      make_profile({.seed = seed, .machine = "m1", .from_ns = assignment.start_ns(), .length_ns = length_ns});
+  profile.mutable_assignment()->set_id("scrape:127.0.0.1:6060/debug/pprof/heap");
+  *profile.mutable_assignment()->mutable_draw() = assignment.draw();
+  return profile;
+}
+
+TEST_F(FleetServiceTest, AProfileOfAnApplicationIsNoAnswerOfItsMachine) {
+  start(true);
+  register_machine("m1");
+  draw();
+  const wire::HeartbeatReply reply = heartbeat("m1");
+  ASSERT_EQ(reply.assignments_size(), 1);
+  const wire::Assignment& assignment = reply.assignments(0);
+  now_ns_ = assignment.start_ns() + kNsPerSecond;
+  const auto accepted = upload(profile_of_application(assignment, 5, kNsPerSecond));
+  ASSERT_TRUE(accepted) << accepted.error().text();
+  EXPECT_EQ(accepted_, 1) << "it is stored";
+  EXPECT_EQ(outcome("m1"), "pending");
+  wire::RawProfile own =
+      make_profile({.seed = 6, .machine = "m1", .from_ns = assignment.start_ns(), .length_ns = kNsPerSecond});
+  *own.mutable_assignment() = assignment;
+  const auto answered = upload(own);
+  ASSERT_TRUE(answered) << answered.error().text();
+  EXPECT_EQ(outcome("m1"), "answered");
+}
+
+TEST_F(FleetServiceTest, ADaemonThatCrashedIsNotAskedAgainThoughItSentAProfileOfAnApplication) {
+  start(true);
+  register_machine("m1");
+  draw();
+  const wire::HeartbeatReply reply = heartbeat("m1");
+  ASSERT_EQ(reply.assignments_size(), 1);
+  now_ns_ = reply.assignments(0).start_ns() + kNsPerSecond / 2;
+  const auto accepted = upload(profile_of_application(reply.assignments(0), 5, kNsPerSecond / 2));
+  ASSERT_TRUE(accepted) << accepted.error().text();
+  // It restarted within its window, and knows of no assignment.
+  EXPECT_THAT(heartbeat("m1").assignments(), IsEmpty());
+  EXPECT_EQ(outcome("m1"), "failed");
+}
+
 TEST_F(FleetServiceTest, WhatDaemonsSayOfTheirCostLimitsTheNextDraw) {
   start(true);
   for (const std::string id : {"m1", "m2", "m3"}) {
