@@ -183,6 +183,26 @@ TEST(BinariesView, TellsWhichJobsUseABuildAndWhenItWasSeenLast) {
   EXPECT_EQ(table.rows[1 - of_search][column_of(table, "last_seen")], Value(""));
 }
 
+// A hit of a heap is a byte: a thousand million of them are two samples.
+TEST(BinariesView, JobsAreInTheOrderOfTheirSamplesWhateverHitsAre) {
+  Fleet fleet;
+  fleet.add(profile_of(1, "burns", kProfileStartNs, 100));
+  wire::RawProfile heap =
+      make_profile({.seed = 2,
+                    .events = {{.name = "heap-inuse-bytes", .unit = wire::BYTES, .kind = wire::SNAPSHOT}},
+                    .job = "holds",
+                    .stacks = "main;work 10\n"});
+  heap.mutable_assignment()->set_id("scrape:server/heap");
+  add_sample(heap, binary(kSearch, "/srv/search"), wire::ELF, 0x10, 1'000'000'000);
+  heap.mutable_events(0)->set_samples(2);
+  fleet.add(heap);
+  const std::vector<BinaryRecord> records{record(kSearch, {{.kind = BinaryKind::kExecutable}})};
+  const auto uses = uses_of_builds(records, **Snapshot::load(fleet.path()), 0);
+  ASSERT_TRUE(uses) << uses.error().text();
+  ASSERT_EQ(uses->size(), 1);
+  EXPECT_THAT(uses->begin()->second.jobs, ElementsAre("burns", "holds"));
+}
+
 TEST(BinariesView, TellsHowManyUnitsLibdwHasRead) {
   const auto found = *find_binaries({}, {record(kLibz, {{.kind = BinaryKind::kDebug}})});
   const Table table = binaries(found, {{kLibz, {.libdw_units = 3}}});

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/time.h"
 #include "http/client.h"
 #include "server/server.h"
 #include "tests/bursts/burst_recordings.h"
@@ -70,6 +71,20 @@ TEST_F(ServerBursts, AreListedAndGivenBackAlsoAfterARestart) {
   EXPECT_EQ(get(*server, "/api/v1/bursts/recordings/" + of_second).body, second);
   EXPECT_EQ(get(*server, "/api/v1/bursts/recordings/" + std::string(32, 'c')).status, 404);
   EXPECT_EQ(get(*server, "/api/v1/bursts/recordings/x").status, 400);
+}
+
+// By whichever address it comes: a recording says of itself which draw assigned it.
+TEST_F(ServerBursts, OfDrawsThatAssignedNoneAreRefusedAtBothAddresses) {
+  config_.draw_interval_ns = kNsPerHour;
+  traces::BurstRecording drawn = burst_recording("m1");
+  drawn.draw = "no draw of this server";
+  const std::string id(32, 'a');
+  const auto server = start();
+  EXPECT_EQ(put(server->fleet_address(), "/fleet/v1/bursts/" + id, encode_bursts(drawn)), 400);
+  EXPECT_EQ(put(server->address(), "/api/v1/bursts/recordings/" + id, encode_bursts(drawn)), 400);
+  EXPECT_EQ(get(*server, "/api/v1/bursts/recordings/" + id).status, 404);
+  const std::string of_no_draw = encode_bursts(burst_recording("m1"));
+  EXPECT_EQ(put(server->address(), "/api/v1/bursts/recordings/" + id, of_no_draw), 200);
 }
 
 }  // namespace

@@ -62,6 +62,27 @@ TEST_F(WantedBuilds, ThoseWithTheMostSamplesComeFirst) {
   EXPECT_THAT(of_code, ::testing::Not(::testing::Contains("the vdso")));
 }
 
+// A hit of a heap is a byte: a thousand million of them are two samples.
+TEST_F(WantedBuilds, ThoseThatHoldMuchMemoryHaveNoMoreSamplesForIt) {
+  wire::RawProfile cycles = plimsoll::testing::make_profile({.seed = 1});
+  plimsoll::testing::add_sample(cycles, symbolizer::binary("it burns CPU", "/srv/burns"), wire::ELF, 0x10,
+                                30);
+  ingest(cycles);
+  wire::RawProfile heap = plimsoll::testing::make_profile(
+      {.seed = 2, .events = {{.name = "heap-inuse-bytes", .unit = wire::BYTES, .kind = wire::SNAPSHOT}}});
+  heap.mutable_assignment()->set_id("scrape:server/heap");
+  plimsoll::testing::add_sample(heap, symbolizer::binary("it holds memory", "/lib/holds.so"), wire::ELF, 0x20,
+                                1'000'000'000);
+  heap.mutable_events(0)->set_samples(2);
+  ingest(heap);
+  note_reasons({{"it burns CPU", "no file"}, {"it holds memory", "no file"}});
+  const auto snapshot = *Snapshot::load(folder_ / "data");
+  for (const WantedContent content : {WantedContent::kBetterSymbols, WantedContent::kCode}) {
+    EXPECT_THAT(*wanted_builds(*snapshot, 10, content), ElementsAre("it burns CPU", "it holds memory"));
+    EXPECT_THAT(*wanted_builds(*snapshot, 1, content), ElementsAre("it burns CPU"));
+  }
+}
+
 // Symbols of others are a help: a server that has no room for them serves its profiles as well as before.
 TEST_F(WantedBuilds, AFullDiskIsNoFailureOfThePassThatFetchesThem) {
   const std::string build_id = "one without symbols";

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "tests/fleets/simulated_weeks.h"
 
@@ -116,6 +117,40 @@ TEST(PercentileChange, GapsAreNoTime) {
   EXPECT_EQ(compared->time_ns, (30 * 24 + 8) * kHourNs);
   EXPECT_EQ(compared->degrees_of_time, 2);
   EXPECT_EQ(compared->rows[0].verdict, PercentileVerdict::kTooLittleTime);
+}
+
+// One request each, 20 and 47 hours after an hour of all users: three blocks of 16 hours have values of both arms, and one tells something.
+TEST(PercentileChange, StrayRequestsAreNoTime) {
+  std::vector<ArmValue> values = steady(200, 1, 1);
+  for (const int hour : {20, 47}) {
+    values.push_back({.time_ns = hour * kHourNs, .user = 0, .value = 10});
+  }
+  const auto compared = compare_percentiles(values, values, {.shares = {0.5}});
+  ASSERT_TRUE(compared);
+  EXPECT_EQ(compared->time_ns, 48 * kHourNs);
+  EXPECT_EQ(compared->degrees_of_time, 1);
+  EXPECT_EQ(compared->rows[0].verdict, PercentileVerdict::kTooLittleTime);
+  EXPECT_FALSE(compared->rows[0].low);
+}
+
+// Requests follow the hour of the day by a factor of six, as in the simulated weeks: no block is missing for that.
+TEST(PercentileChange, NightsAreTimeToo) {
+  const auto days = [](int count) {
+    std::vector<ArmValue> values = steady(40, 24 * count, 1);
+    for (ArmValue& value : values) {
+      const auto hour = static_cast<double>(value.time_ns / kHourNs % 24);
+      value.count = 1 + 0.7 * std::sin(2 * std::numbers::pi * (hour - 9) / 24);
+    }
+    return compare_percentiles(values, values, {.shares = {0.5}});
+  };
+  const auto two = days(2);
+  const auto seven = days(7);
+  const auto twenty = days(20);
+  ASSERT_TRUE(two && seven && twenty);
+  EXPECT_EQ(two->degrees_of_time, 3);
+  EXPECT_NE(two->rows[0].verdict, PercentileVerdict::kTooLittleTime);
+  EXPECT_EQ(seven->degrees_of_time, 10);
+  EXPECT_EQ(twenty->degrees_of_time, kMaxWaves);
 }
 
 TEST(PercentileChange, HasNoRelativeChangeOfZero) {

@@ -68,6 +68,20 @@ TEST(Pooling, SaysThatASeriesIsTooShort) {
   EXPECT_EQ(test_shift(series, std::vector<double>(99), {}).error().code, ErrorCode::kInvalid);
 }
 
+// A sum of 1,000 times 0.1 is rounded, one of 0.5 is exact; neither varies, however many steps there are.
+TEST(Pooling, SaysThatASeriesDoesNotVaryWhateverItsValue) {
+  const std::vector<double> series = normal_series(1000, 1, 1, 1);
+  for (const double value : {0.5, 0.1}) {
+    const std::vector<double> constant(1000, value);
+    for (const auto& shift : {test_shift(series, constant, {}), test_shift(constant, series, {})}) {
+      ASSERT_FALSE(shift) << value;
+      EXPECT_EQ(shift.error().code, ErrorCode::kNotFound);
+      EXPECT_EQ(shift.error().message, "a series does not vary") << value;
+    }
+    EXPECT_EQ(autocorrelation_time(constant), 1) << value;
+  }
+}
+
 TEST(Pooling, RefusesBlocksShorterThanTheLags) {
   const std::vector<double> series = normal_series(100, 1, 1, 1);
   EXPECT_EQ(test_shift(series, series, {.max_lag = 98, .block = 12}).error().code, ErrorCode::kInvalid);

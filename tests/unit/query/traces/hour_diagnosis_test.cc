@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/stop_scope.h"
 #include "base/time.h"
 #include "query/traces/category_statistics.h"
+#include "query/traces/diagnosis_table.h"
 #include "tests/traces/span_fixture.h"
 
 namespace plimsoll::query::hour_diagnosis_test {
@@ -138,6 +140,42 @@ TEST(HourDiagnosis, SaysWhatWasDamaged) {
   const auto none = diagnose_hour(kBegin + 2 * kNsPerHour, requests);
   ASSERT_TRUE(none) << none.error().text();
   EXPECT_THAT(none->note, StartsWith("no requests; 8 spans are missing"));
+}
+
+// Whichever check of its scope fails first: the answer is the scope's error. It comes soon, too: the other kind of passes, and the answer
+// itself, ask once more each.
+template <typename Ask>
+void expect_ends_wherever_it_is_stopped(const Ask& ask) {
+  uint64_t checks = 0;
+  uint64_t last = UINT64_MAX;
+  const StopCheck check = [&]() -> Status {
+    return ++checks > last ? fail(ErrorCode::kUnavailable, "its client is gone") : Status();
+  };
+  const StopScope scope(check);
+  const auto whole = ask();
+  ASSERT_TRUE(whole) << whole.error().text();
+  const uint64_t all = checks;
+  ASSERT_GT(all, 4U) << "before, between and after the passes";
+  for (last = 0; last < all; ++last) {
+    SCOPED_TRACE(last);
+    checks = 0;
+    const auto stopped = ask();
+    ASSERT_FALSE(stopped);
+    EXPECT_EQ(stopped.error().message, "its client is gone");
+    EXPECT_LE(checks, last + 3);
+  }
+}
+
+TEST(HourDiagnosis, EndsWhereverItIsStopped) {
+  const TracedRequests requests = two_hours(/*is_slow=*/true);
+  expect_ends_wherever_it_is_stopped([&requests] { return diagnose_hour(kBegin, requests); });
+}
+
+TEST(DiagnosisTable, EndsWhereverItIsStopped) {
+  const TracedRequests requests = two_hours(/*is_slow=*/true);
+  DiagnosisRequest request;
+  request.window = {kBegin, kBegin + kNsPerHour};
+  expect_ends_wherever_it_is_stopped([&] { return diagnosis_table(request, requests); });
 }
 
 // One operation each, twice as many as are kept; the first has the most requests.
