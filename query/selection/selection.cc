@@ -110,16 +110,20 @@ void add_factors(const Snapshot& snapshot, ResolvedSelection& resolved) {
 }
 
 // Of the parts of draws that a selection stands on, by their numbers.
-void note_missing(const Snapshot& snapshot,
-                  const std::map<const statistics::StratumResponse*, DrawnPart>& strata,
+struct AnsweredPart {
+  const statistics::StratumResponse* response;
+  DrawnPart part;
+};
+
+void note_missing(const Snapshot& snapshot, const std::map<uint32_t, AnsweredPart>& strata,
                   ResolvedSelection& resolved) {
   size_t drawn = 0;
   size_t answered = 0;
   std::set<DrawnPart> parts;
-  for (const auto& [response, part] : strata) {
-    drawn += response->drawn;
-    answered += response->answered;
-    parts.insert(part);
+  for (const auto& [stratum, answered_part] : strata) {
+    drawn += answered_part.response->drawn;
+    answered += answered_part.response->answered;
+    parts.insert(answered_part.part);
   }
   if (answered == drawn) {
     return;
@@ -163,7 +167,7 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
   Coverage& coverage = resolved.coverage;
   std::vector<bool> is_drawn(snapshot.origins.machines);
   std::set<std::string> notes;
-  std::map<const statistics::StratumResponse*, DrawnPart> strata;
+  std::map<uint32_t, AnsweredPart> strata;
   ProfilesByTime profiles;
   SamplingGaps gaps(snapshot.origins.machines);
   MachineValues values(snapshot.origins.machines);
@@ -176,7 +180,12 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
     const uint32_t machine = snapshot.origins.machine_of(entry.origin);
     coverage.machines_drawn += is_drawn[machine] ? 0 : 1;
     is_drawn[machine] = true;
-    strata.emplace(&snapshot.response_of(entry.origin), DrawnPart{origin.draw, origin.stratum});
+    // Of machines and their applications, where both are selected, that which fewer answered.
+    const AnsweredPart part{&snapshot.response_of(entry.origin), {origin.draw, origin.stratum}};
+    const auto [known, is_new] = strata.try_emplace(snapshot.origins.stratum_of(entry.origin), part);
+    if (!is_new && part.response->answered < known->second.response->answered) {
+      known->second = part;
+    }
     if (entry.event == resolved.event) {
       gaps.add(machine, origin, entry);
       values.add(machine, origin, entry);

@@ -18,8 +18,7 @@ Status ResponseIndex::extend(const OriginIndex& origins, const store::Dictionari
   for (; origins_seen_ < dictionaries.origins.size(); ++origins_seen_) {
     const uint32_t unit = origins.unit_of_origin[origins_seen_];
     const store::OriginEntry& origin = dictionaries.origins[origins_seen_];
-    const Asked answers = is_of_drawn_applications(origin) ? Asked::kApplications : Asked::kMachine;
-    if (is_counted_[unit] || answers != asked_) {
+    if (is_counted_[unit] || (asked_ == Asked::kMachine && is_of_drawn_applications(origin))) {
       continue;
     }
     is_counted_[unit] = true;

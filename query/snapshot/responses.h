@@ -19,12 +19,12 @@ namespace plimsoll::query {
 // Whether an origin is of applications that a draw observed beside their machine.
 bool is_of_drawn_applications(const store::OriginEntry& origin);
 
-// What a draw asked a machine for: each is answered by profiles of its own alone.
+// What a draw asked a machine for.
 enum class Asked { kMachine, kApplications };
 
-// A machine has answered a draw with any profile of its own, and for its applications with any profile of those. Strata of a draw without
-// profiles are handed to their neighbours by name. What was not drawn, or in a draw that is not known, has answered for itself: all that is
-// there, and nothing else. One thread.
+// A machine has answered a draw with any profile of its own; for its applications with any profile at all: where it has none to ask, or may
+// not ask them, it sends its own and they count as zero. Strata of a draw without profiles are handed to their neighbours by name. What was
+// not drawn, or in a draw that is not known, has answered for itself: all that is there, and nothing else. One thread.
 class ResponseIndex {
  public:
   explicit ResponseIndex(Asked asked) : asked_(asked) {}
