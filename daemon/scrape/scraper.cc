@@ -193,6 +193,7 @@ Result<Fetched> Scraper::fetch() {
   }
   auto content = get();
   const wire::ClockPair ended = read_clocks();
+  const int64_t ended_since_boot_ns = boot_now_ns();
   if (!content) {
     return propagate(content, "scraping {}", endpoint_.name());
   }
@@ -204,7 +205,7 @@ Result<Fetched> Scraper::fetch() {
   if (!endpoint_.socket_path.empty() && !required_owner_) {
     owner = find_owner();  // the connection says whose the socket is
   }
-  return Fetched{started, ended, std::move(owner), std::move(*content)};
+  return Fetched{started, ended, ended_since_boot_ns, std::move(owner), std::move(*content)};
 }
 
 wire::ClockPair Scraper::window_start(const formats::ApplicationProfile& application,
@@ -252,7 +253,7 @@ Result<std::optional<wire::RawProfile>> Scraper::make_profile(const Fetched& fet
       .since_last_ns = {},
       // In a draw what began within the window is new, also where nothing answered when the window began.
       .interval_ns = drawn_ ? fetched.ended.monotonic_ns() - drawn_->began.monotonic_ns() : interval_ns,
-      .since_boot_ns = boot_now_ns()};
+      .since_boot_ns = fetched.ended_since_boot_ns};
   if (last_scrape_) {
     times.since_last_ns = fetched.ended.monotonic_ns() - last_scrape_->monotonic_ns();
   }

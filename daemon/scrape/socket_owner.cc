@@ -11,6 +11,9 @@
 namespace plimsoll::scrape {
 namespace {
 
+// What makes sockets for programs that it starts when somebody connects (socket activation), and keeps them; users have one too.
+constexpr const char* kManager = "systemd";
+
 constexpr const char* kAnyIpv4 = "00000000";
 constexpr const char* kAnyIpv6 = "00000000000000000000000000000000";
 
@@ -172,14 +175,10 @@ Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::strin
         "run the daemon as root, or as the application's user");
   }
   while (const auto ancestor = ancestor_of_all(proc_fs, holders)) {
-    const std::string program = proc_fs.executable(*ancestor);
-    const bool answers = holders.size() == 1 || std::ranges::any_of(holders, [&](uint32_t pid) {
-                           return pid != *ancestor && proc_fs.executable(pid) == program;
-                         });
-    if (answers) {
+    if (holders.size() == 1 || proc_fs.comm(*ancestor) != kManager) {
       return *ancestor;
     }
-    // It made the socket and handed it on to another program, as systemd does.
+    // It made the socket and handed it on.
     std::erase(holders, *ancestor);
   }
   return fail(ErrorCode::kConflict, "{} processes listen on {}, port {}, including {} and {}", holders.size(),

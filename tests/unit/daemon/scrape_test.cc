@@ -110,19 +110,19 @@ TEST_F(SocketOwner, OfProcessesThatAreNoFamilyIsNone) {
 }
 
 TEST_F(SocketOwner, IsTheServiceThatItsManagerHandedTheSocketTo) {
-  const auto add = [this](uint32_t pid, uint32_t parent, const std::string& executable) {
-    proc_.process(pid, {.comm = "x", .executable = executable, .cgroup = "", .maps = ""});
-    proc_.file(fmt::format("{}/stat", pid), fmt::format("{} (x) S {} 1 1\n", pid, parent));
+  const auto add = [this](uint32_t pid, uint32_t parent, const std::string& program) {
+    proc_.process(pid, {.comm = program, .executable = "/usr/bin/" + program, .cgroup = "", .maps = ""});
+    proc_.file(fmt::format("{}/stat", pid), fmt::format("{} ({}) S {} 1 1\n", pid, program, parent));
     opens(pid, 3, "socket:[1001]");
   };
-  add(1, 0, "/usr/lib/systemd/systemd");
+  add(1, 0, "systemd");
   EXPECT_EQ(owner("127.0.0.1", 8080), 1) << "it waits for the first connection";
-  add(50, 1, "/usr/bin/served");
+  add(50, 1, "served");
   EXPECT_EQ(owner("127.0.0.1", 8080), 50);
-  add(51, 50, "/usr/bin/served");
-  add(52, 50, "/usr/bin/served");
-  EXPECT_EQ(owner("127.0.0.1", 8080), 50) << "which forked workers";
-  add(70, 1, "/usr/bin/another");
+  add(51, 50, "served");
+  add(52, 50, "sh");
+  EXPECT_EQ(owner("127.0.0.1", 8080), 50) << "whose children have the descriptor too";
+  add(70, 1, "another");
   EXPECT_EQ(error("127.0.0.1", 8080), ErrorCode::kConflict) << "either of two";
 }
 
