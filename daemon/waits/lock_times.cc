@@ -50,6 +50,10 @@ void LockTimes::apply(const ThreadRecord& record) {
   }
   wait.since_ns.reset();
   wait.stack.reset();
+  // Of a second begin within the wait (it spun, then slept): not the next one's.
+  if (wait.sampled_ns <= record.time_ns) {
+    wait.next_stack.reset();
+  }
 }
 
 void LockTimes::sampled(uint32_t tid, int64_t time_ns, SampledStack stack) {
