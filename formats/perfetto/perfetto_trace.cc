@@ -281,7 +281,7 @@ class PerfettoWriter {
 
   uint64_t thread_track(const SceneMachine& machine, uint32_t index) {
     const BurstThread& thread = machine.recording->threads[index];
-    const std::tuple key(std::string_view(machine.recording->machine), thread.pid, thread.tid);
+    const std::tuple key(std::string_view(machine.recording->machine), copy_, thread.pid, thread.tid);
     const auto [found, is_new] = thread_tracks_.try_emplace(key, 0);
     if (!is_new) {
       return found->second;
@@ -325,7 +325,9 @@ class PerfettoWriter {
 
   void add_burst(const std::vector<SceneMachine>& burst) {
     std::vector<SliceEvent> events;
+    std::map<std::string_view, uint32_t> copies;
     for (const SceneMachine& machine : burst) {
+      copy_ = copies[machine.recording->machine]++;
       const traces::JoinedBurst joined = join_burst(*machine.burst);
       add_states(machine, joined, events);
       for (const traces::RequestTimes& request : request_times(*machine.burst, joined)) {
@@ -487,7 +489,10 @@ class PerfettoWriter {
   std::map<uint32_t, uint64_t> process_tracks_;                   // by process ID
   std::unordered_map<uint32_t, std::string_view> process_names_;  // of one machine
   std::set<const traces::BurstRecording*> named_;                 // whose processes are in it
-  std::map<std::tuple<std::string_view, uint32_t, uint32_t>, uint64_t> thread_tracks_;  // machine, PID, TID
+  // By machine, copy, PID and TID.
+  std::map<std::tuple<std::string_view, uint32_t, uint32_t, uint32_t>, uint64_t> thread_tracks_;
+  // Of a burst that a machine recorded twice, by two configs or since its clock was set back: slices of one track may not overlap.
+  uint32_t copy_ = 0;
   std::unordered_map<std::string, uint64_t> names_;
 };
 
