@@ -104,23 +104,19 @@ std::string_view last_part(const ScrapeEndpoint& endpoint) {
 }  // namespace
 
 ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint) {
-  const std::string_view name = last_part(endpoint);
-  if (name == "heap" || name == "heapz" || name == "allocs") {
-    return ScrapeKind::kHeap;
-  }
-  if (name == "mutex" || name == "contention" || name == "contentionz") {
-    return ScrapeKind::kLock;
-  }
-  if (name == "growth" || name == "growthz") {
-    return ScrapeKind::kGrowth;
-  }
-  if (name == "profile") {
-    return ScrapeKind::kCpu;
-  }
-  if (name == "wall") {
-    return ScrapeKind::kWall;
-  }
-  return name == "block" ? ScrapeKind::kBlock : ScrapeKind::kUnknown;
+  constexpr std::array<std::pair<std::string_view, ScrapeKind>, 8> kKinds{{
+      {"heap", ScrapeKind::kHeap},
+      {"allocs", ScrapeKind::kHeap},
+      {"growth", ScrapeKind::kGrowth},
+      {"contention", ScrapeKind::kLock},
+      {"mutex", ScrapeKind::kLock},
+      {"block", ScrapeKind::kBlock},
+      {"profile", ScrapeKind::kCpu},
+      {"wall", ScrapeKind::kWall},
+  }};
+  const std::string_view name = kind_of_endpoint(endpoint);
+  const auto* const found = std::ranges::find(kKinds, name, [](const auto& kind) { return kind.first; });
+  return found == kKinds.end() ? ScrapeKind::kUnknown : found->second;
 }
 
 std::string_view path_of_announced_kind(std::string_view kind) {
