@@ -29,7 +29,7 @@ struct ScrapeLimits {
 struct Fetched {
   wire::ClockPair started;
   wire::ClockPair ended;
-  int64_t ended_since_boot_ns;
+  int64_t ended_since_boot_ns = 0;
   Result<Owner> owner;
   std::string content;
 };
