@@ -308,6 +308,7 @@ class DrawnScraper {
     const Fetched fetched{
         .started = at_minute(minute),
         .ended = at_minute(minute),
+        .ended_since_boot_ns = boot_now_ns(),
         .owner = owner,
         .content = fmt::format("--- contention:\ncycles/second=1000000000\n80 {} @ 0x11\n", contentions)};
     const auto made = scraper_.make_profile(fetched, 0);
