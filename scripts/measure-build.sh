@@ -83,7 +83,7 @@ if [[ $with_ci ]]; then
   # From nothing again: the stages above have filled the cache.
   rm -rf "$CCACHE_DIR" "$XDG_CACHE_HOME"
   (cd "$CLONE" && git clean -fdxq)
-  timed "ci from nothing" env PLIMSOLL_CI_MINUTES=1000 .ci/run
+  timed "ci from nothing" env CI_MINUTES=1000 .ci/run
   ci_stages ci-from-nothing
   (cd "$CLONE" && git clean -fdxq)
   timed "ci warm" .ci/run

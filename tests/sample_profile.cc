@@ -46,10 +46,11 @@ RawProfile sample_profile() {
     locations {
       kind: [ELF, ELF_FILE_OFFSET, KERNEL, MODULE, BPF, JIT, NAMED, UNRESOLVED]
       owner: [0, 2, 1, 1, 0, 1, 0, 0]
-      address: [64, 128, 256, 512, 1, 140737488355327, 0, 0]
+      address: [64, 128, 256, 512, 2, 140737488355327, 0, 0]
     }
     frames { function: "f" file: "f.cc" line: 3 column: 4 inlined_into_next: true linkage_name: "_Z1fv" }
     frames { function: "g" }
+    frames { function: "h" }
     stacks { parent: [0, 1, 1] location: [0, 1, 7] }
     samples { event: 0 thread: [0, 1] stack: [2, 3] hits: [4, 1] label_set: [0, 1] }
     samples { event: [0, 1] thread: 0 stack: 0 hits: [5, 5] }

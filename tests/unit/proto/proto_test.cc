@@ -319,16 +319,17 @@ const std::vector<Rule>& rules() {
       {"locations.owner[0]", [](RawProfile& p) { p.mutable_locations()->set_owner(0, 3); }},
       {"locations.owner[5]", [](RawProfile& p) { p.mutable_locations()->set_owner(5, 2); }},
       {"locations.owner[7]", [](RawProfile& p) { p.mutable_locations()->set_owner(7, 1); }},
-      {"locations.address[4]", [](RawProfile& p) { p.mutable_locations()->set_address(4, 2); }},
-      {"locations.address[6]", [](RawProfile& p) { p.mutable_locations()->set_address(6, 2); }},
-      {"frames[258]",
+      {"locations.address[4]", [](RawProfile& p) { p.mutable_locations()->set_address(4, 3); }},
+      {"locations.address[6]", [](RawProfile& p) { p.mutable_locations()->set_address(6, 3); }},
+      {"locations.address[6]", [](RawProfile& p) { p.mutable_locations()->set_address(6, 1); }},
+      {"frames[259]",
        [](RawProfile& p) {
          for (int i = 0; i < 300; ++i) {
            p.add_frames()->set_inlined_into_next(i < 299);
          }
        }},
       {"events[0].counter_total", [](RawProfile& p) { p.mutable_events(0)->set_counter_total(1e300); }},
-      {"frames", [](RawProfile& p) { p.mutable_frames(1)->set_inlined_into_next(true); }},
+      {"frames", [](RawProfile& p) { p.mutable_frames(2)->set_inlined_into_next(true); }},
       {"frames[0].function", [](RawProfile& p) { p.mutable_frames(0)->set_function(kLongText); }},
 
       {"stacks.location", [](RawProfile& p) { p.mutable_stacks()->add_location(0); }},

@@ -57,7 +57,8 @@ TEST_F(RowBuilderTest, CopiesTheNamesOfLocationsThatShareAFrameOnce) {
 TEST_F(RowBuilderTest, LocationsOfAnotherKindOrWithOtherFramesStayApart) {
   wire::RawProfile profile = make_profile({.stacks = "outer>inner 1\n"});
   add_location(profile, wire::BPF, 0);
-  add_location(profile, wire::NAMED, 1);
+  profile.add_frames()->set_function("alone");
+  add_location(profile, wire::NAMED, 2);
   add_location(profile, wire::NAMED, 0);
   std::vector<std::string> names;
   for (const BuiltProfile built = build(profile); const NamedLocation& named : built.named) {
@@ -65,7 +66,7 @@ TEST_F(RowBuilderTest, LocationsOfAnotherKindOrWithOtherFramesStayApart) {
     names.push_back(fmt::format("{} {}: {}", location.kind == wire::BPF ? "BPF" : "named",
                                 named.frames.size(), named.frames.front().function()));
   }
-  EXPECT_THAT(names, ElementsAre("named 2: inner", "BPF 2: inner", "named 1: outer"));
+  EXPECT_THAT(names, ElementsAre("named 2: inner", "BPF 2: inner", "named 1: alone"));
 }
 
 }  // namespace
