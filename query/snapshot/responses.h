@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "query/snapshot/origin_index.h"
 #include "statistics/response.h"
 #include "store/draws/draw.h"
