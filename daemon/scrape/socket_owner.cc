@@ -11,7 +11,7 @@
 namespace plimsoll::scrape {
 namespace {
 
-// What makes sockets for programs that it starts when somebody connects (socket activation), and keeps them; users have one too.
+// With socket activation it makes the sockets of programs that it starts at their first connection, and keeps them. Users have one too.
 constexpr const char* kManager = "systemd";
 
 constexpr const char* kAnyIpv4 = "00000000";

@@ -54,7 +54,7 @@ TEST(Batches, AMarkThatComesLateCountsForNothing) {
   EXPECT_THAT(epochs->at(1).ranges, ElementsAre(Pair(10, 10), Pair(12, 12)));
 }
 
-TEST(Batches, EpochsThatWereDroppedAreMissedByNobody) {
+TEST(Batches, EpochsThatWereDroppedAreNotMissed) {
   const auto epochs = committed_among({mark(16, 15, 2, 0), mark(17, 16, 2, 1)});
   ASSERT_TRUE(epochs) << epochs.error().text();
   EXPECT_THAT(epochs->at(2).ranges, ElementsAre(Pair(16, 17)));

@@ -165,7 +165,7 @@ TEST_P(CatalogueFlips, AreNamedAndContained) {
       "no answer\n",
       found_, flips_);
   EXPECT_GT(found_, flips_ / 3);
-  EXPECT_EQ(*read_file(catalogue_, 1 << 20), sound) << "nobody writes to a sealed block that is damaged";
+  EXPECT_EQ(*read_file(catalogue_, 1 << 20), sound) << "a sealed block that is damaged is not written to";
   EXPECT_EQ(answer_of(**query::Snapshot::load(path_)), whole_);
 }
 

@@ -312,7 +312,7 @@ TEST_F(RetentionDays, TheWholeFolderStaysWithinTheSumOfItsLimits) {
   EXPECT_GT(rolled_up_, 3);
 }
 
-// But for symbol tables, no limit is set but the room on a disk that nobody else uses.
+// But for symbol tables, no limit is set but the room on a disk without other users.
 TEST_F(RetentionDays, AFolderOnASmallDiskLeavesTheMinimumFree) {
   disk_bytes_ = 120 * kMiB;
   RetentionLimits limits = kNoSizes;

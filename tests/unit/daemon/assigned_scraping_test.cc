@@ -233,7 +233,7 @@ TEST_F(AssignedScraping, ADrawHasWhatHappenedWithinItsWindow) {
   }
 }
 
-TEST_F(AssignedScraping, KindsThatNobodyAsksForAreNotFetchedAndOneWithoutEndpointsIsZero) {
+TEST_F(AssignedScraping, KindsThatAreNotAskedForAreNotFetchedAndOneWithoutEndpointsIsZero) {
   const Application application([](int) { return text("no profile"); }, "/contention");
   const auto thread = start(application.address_url("/contention"));
   assign(*thread, 100, "heap");
