@@ -1,6 +1,5 @@
 #include "store/frames/pending.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -37,25 +36,6 @@ PendingBinary binary_of(const sqlite::Statement& row) {
           .kernel_symbol_bytes = row.integer(7)};
 }
 
-// Two entries of one identity. One that was never looked up knows nothing of quality.
-void merge(PendingBinary& into, PendingBinary other) {
-  into.ids.push_back(other.ids.front());
-  into.paths.push_back(std::move(other.paths.front()));
-  if (into.generation == 0 || (other.generation != 0 && other.quality < into.quality)) {
-    into.quality = other.quality;
-    into.looked_at = std::move(other.looked_at);
-    into.reasons = std::move(other.reasons);
-  }
-  into.generation = std::max(into.generation, other.generation);
-  into.is_kernel = into.is_kernel || other.is_kernel;
-  into.kernel_symbol_bytes = std::max(into.kernel_symbol_bytes, other.kernel_symbol_bytes);
-}
-
-bool needs_look(const PendingBinary& binary) {
-  const bool may_improve = binary.generation != 0 && binary.quality != SymbolQuality::kFull;
-  return binary.new_locations > 0 || may_improve;
-}
-
 }  // namespace
 
 Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int64_t& bound_up_to) {
@@ -70,28 +50,19 @@ Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int
   if (!read) {
     return propagate(read, "looking for addresses without symbols");
   }
-  std::map<std::string, PendingBinary> binaries;
+  PendingBinaries binaries;
   read = sqlite::for_each_row(catalogue.query(kBinariesSql, wire::KERNEL, wire::MODULE),
                               [&](const sqlite::Statement& row) {
                                 PendingBinary binary = binary_of(row);
-                                const auto [entry, is_first] = binaries.try_emplace(binary.key(), binary);
-                                if (!is_first) {
-                                  merge(entry->second, std::move(binary));
-                                }
                                 const auto found = unbound.find(row.integer(0));
-                                entry->second.new_locations += found == unbound.end() ? 0 : found->second;
+                                binary.new_locations = found == unbound.end() ? 0 : found->second;
+                                binaries.add(std::move(binary));
                               });
   if (!read) {
     return propagate(read, "looking for binaries without symbols");
   }
-  std::vector<PendingBinary> pending;
-  for (auto& [key, binary] : binaries) {
-    if (needs_look(binary)) {
-      pending.push_back(std::move(binary));
-    }
-  }
   bound_up_to = *last;
-  return pending;
+  return binaries.take();
 }
 
 Status add_locations(sqlite::Database& catalogue, bool all, PendingBinary& binary) {

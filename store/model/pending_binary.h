@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,18 @@ struct PendingBinary {
   std::string key() const;
   // Names the search for its symbols, which depends on the paths that are known.
   std::string search_key() const;
+};
+
+// Gathers the binaries of a block by identity. One thread.
+class PendingBinaries {
+ public:
+  // An entry of the block: of one ID, with the locations that it alone has.
+  void add(PendingBinary binary);
+  // Those that need a look: with locations that were never looked up, or symbols that are not the best kind there is.
+  std::vector<PendingBinary> take();
+
+ private:
+  std::map<std::string, PendingBinary> binaries_;  // by key()
 };
 
 }  // namespace plimsoll::store
