@@ -158,7 +158,7 @@ Result<FoundEvent> find_event(const std::string& name, const Snapshot& snapshot)
   }
   Lookup lookup(snapshot);
   FoundEvent found = name.empty() ? lookup.usual() : lookup.called(name);
-  // Rows of before have the current name here (store/contents/dictionary_union.h); a block may know the former one without rows.
+  // Rows of before have the current name here (store/joined/dictionary_union.h); a block may know the former one without rows.
   const wire::OtherEventName other = wire::other_event_name(name);
   if (!other.name.empty() && (found.id == 0 || lookup.is_unused(found.id, other.unit))) {
     if (const uint32_t renamed = lookup.exactly(other);

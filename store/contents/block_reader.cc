@@ -24,6 +24,10 @@ constexpr std::chrono::minutes kKeepEntries{1};
 
 }  // namespace
 
+std::string BlockReader::name() const {
+  return fmt::format("block {}", folder_.number);
+}
+
 std::optional<DamagedPart> BlockReader::damage() const {
   const std::lock_guard lock(state_mutex_);
   return damage_;
@@ -116,7 +120,7 @@ bool BlockReader::forget_unless_extended() {
   return true;
 }
 
-Result<BlockContents> BlockReader::read(const EntriesMark& known, const BeforeOpening& before_opening) {
+Result<PartContents> BlockReader::read(const EntriesMark& known) {
   const std::lock_guard lock(mutex_);
   const auto state = this->state();
   if (!state) {
@@ -126,7 +130,7 @@ Result<BlockContents> BlockReader::read(const EntriesMark& known, const BeforeOp
     // Files of a block that was dropped are gone all at once, and the block with them.
     std::error_code ignored;
     are_gone_for_good_ = attempt == kMaxAttempts && std::filesystem::exists(folder_.path, ignored);
-    auto contents = read_once(known, before_opening);
+    auto contents = read_once(known);
     if (contents || attempt == kMaxAttempts || contents.error().code != ErrorCode::kNotFound) {
       if (state->is_sealed) {
         catalogue_ = nullptr;
@@ -142,8 +146,8 @@ Result<BlockContents> BlockReader::read(const EntriesMark& known, const BeforeOp
 }
 
 // One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.
-Result<BlockContents> BlockReader::read_once(const EntriesMark& known, const BeforeOpening& before_opening) {
-  BlockContents contents;
+Result<PartContents> BlockReader::read_once(const EntriesMark& known) {
+  PartContents contents;
   const auto at_version = version_locked();
   const Status opened = open();
   if (!at_version || !opened) {
@@ -155,7 +159,7 @@ Result<BlockContents> BlockReader::read_once(const EntriesMark& known, const Bef
   }
   contents.version = *at_version;
   // First the files: what is open stays readable however long the rest takes.
-  auto rows = open_rows(before_opening);
+  auto rows = open_rows();
   if (!rows) {
     return propagate(rows);
   }
@@ -176,7 +180,7 @@ Result<BlockContents> BlockReader::read_once(const EntriesMark& known, const Bef
   return contents;
 }
 
-Result<std::shared_ptr<const LocalRows>> BlockReader::open_rows(const BeforeOpening& before_opening) {
+Result<std::shared_ptr<const LocalRows>> BlockReader::open_rows() {
   const auto segments = visible_segments(catalogue_->database());
   if (!segments) {
     return propagate(segments);
@@ -187,8 +191,8 @@ Result<std::shared_ptr<const LocalRows>> BlockReader::open_rows(const BeforeOpen
     paths.push_back(folder_.segments_path() + "/" + segment.file);
     files.push_back({paths.back(), segment.rows, segment.from_ns, segment.to_ns});
   }
-  if (before_opening) {
-    before_opening(paths);
+  if (before_opening_) {
+    before_opening_(paths);
   }
   auto rows = LocalRows::open_sound(files, segments_, are_gone_for_good_);
   if (!rows) {
@@ -213,7 +217,7 @@ Status BlockReader::read_entries(const EntriesMark& newest) {
   if (entries_ == nullptr) {
     read = read_all_entries();
   } else if (newest != mark_) {
-    auto extended = std::make_shared<BlockEntries>(*entries_);
+    auto extended = std::make_shared<PartEntries>(*entries_);
     read = extend(extended->dictionaries, catalogue_->database());
     read = read ? BindingReader::extend(extended->bindings, catalogue_->database()) : read;
     entries_ = std::move(extended);
@@ -235,14 +239,14 @@ Status BlockReader::read_all_entries() {
 }
 
 // kNotFound where the block has no packed entries, or none that can be used.
-Result<std::shared_ptr<const BlockEntries>> BlockReader::read_packed_entries() {
+Result<std::shared_ptr<const PartEntries>> BlockReader::read_packed_entries() {
   const auto state = this->state();
   const auto pack =
       state && state->is_sealed ? store::usable_pack(folder_, catalogue_->database()) : std::nullopt;
   if (!pack) {
     return fail(ErrorCode::kNotFound, "block {} has no packed entries", folder_.number);
   }
-  auto all = std::make_shared<BlockEntries>();
+  auto all = std::make_shared<PartEntries>();
   store::Dictionaries stacks;
   store::PackedFrames frames;
   Status locations_read;
@@ -270,8 +274,8 @@ Result<std::shared_ptr<const BlockEntries>> BlockReader::read_packed_entries() {
 }
 
 // The stacks are often the larger half.
-Result<std::shared_ptr<const BlockEntries>> BlockReader::read_catalogue_entries() {
-  auto all = std::make_shared<BlockEntries>();
+Result<std::shared_ptr<const PartEntries>> BlockReader::read_catalogue_entries() {
+  auto all = std::make_shared<PartEntries>();
   const auto last_stack = store::last_stack(catalogue_->database());
   auto beside = Catalogue::open(folder_.catalogue_path(), sqlite::OpenMode::kRead);
   if (!last_stack || !beside) {

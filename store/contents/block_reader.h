@@ -16,43 +16,19 @@
 #include "store/blocks/block_folder.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
-#include "store/model/bindings.h"
-#include "store/model/dictionaries.h"
+#include "store/joined/part_reader.h"
+#include "store/model/damaged_part.h"
 
 namespace plimsoll::store {
 
 // A seam for tests: called with the files of segments after their list was read, and before they are opened.
 using BeforeOpening = std::function<void(const std::vector<std::string>& paths)>;
 
-// What rows of a block refer to. Immutable.
-struct BlockEntries {
-  Dictionaries dictionaries;
-  Bindings bindings;
-};
-
-// Which entries.
-struct EntriesMark {
-  int64_t last_origin = -1;
-  int64_t last_change = -1;  // of bindings
-
-  bool operator==(const EntriesMark&) const = default;
-};
-
-// A block as of one moment. Immutable.
-struct BlockContents {
-  int64_t version = 0;  // BlockReader::version() of then
-  std::shared_ptr<const LocalRows> rows;
-  EntriesMark mark;
-  // Null: the reader's caller knows them.
-  std::shared_ptr<const BlockEntries> entries;
-  // Another one: all entries were read again, and `Bindings::rebound` begins again.
-  int64_t reading = 0;
-};
-
 // Reads what is new alone. Any thread. The catalogue of a sealed block is open while it is read, no longer.
-class BlockReader {
+class BlockReader : public PartReader {
  public:
-  explicit BlockReader(BlockFolder folder) : folder_(std::move(folder)) {}
+  explicit BlockReader(BlockFolder folder, BeforeOpening before_opening = {})
+      : folder_(std::move(folder)), before_opening_(std::move(before_opening)) {}
 
   const BlockFolder& folder() const { return folder_; }
 
@@ -62,12 +38,14 @@ class BlockReader {
   // Why nothing of it can be read: an attempt has found its catalogue damaged, or gone. What it finds damaged in segments is in their rows.
   std::optional<DamagedPart> damage() const;
 
-  // Another value than that of the contents: something has been committed since. Costs microseconds, but waits for read().
-  Result<int64_t> version();
+  std::string name() const override;
 
-  // All as of now, but for entries that the caller knows (BlockContents::mark). Where segments were merged and removed between reading
-  // their list and opening them, the list is read again, a bounded number of times.
-  Result<BlockContents> read(const EntriesMark& known = {}, const BeforeOpening& before_opening = {});
+  // Costs microseconds, but waits for read().
+  Result<int64_t> version() override;
+
+  // Rows are LocalRows. Where segments were merged and removed between reading their list and opening them, the list is read again, a
+  // bounded number of times.
+  Result<PartContents> read(const EntriesMark& known) override;
 
   // Frees what is known of a sealed block that has had no new entries for a while, unless it is being read. A caller that has been given them
   // keeps them.
@@ -81,15 +59,16 @@ class BlockReader {
   Result<int64_t> version_locked();
   Status open();
   bool forget_unless_extended();
-  Result<BlockContents> read_once(const EntriesMark& known, const BeforeOpening& before_opening);
-  Result<std::shared_ptr<const LocalRows>> open_rows(const BeforeOpening& before_opening);
+  Result<PartContents> read_once(const EntriesMark& known);
+  Result<std::shared_ptr<const LocalRows>> open_rows();
   Result<EntriesMark> newest_entries();
   Status read_entries(const EntriesMark& newest);
   Status read_all_entries();
-  Result<std::shared_ptr<const BlockEntries>> read_packed_entries();
-  Result<std::shared_ptr<const BlockEntries>> read_catalogue_entries();
+  Result<std::shared_ptr<const PartEntries>> read_packed_entries();
+  Result<std::shared_ptr<const PartEntries>> read_catalogue_entries();
 
   const BlockFolder folder_;
+  const BeforeOpening before_opening_;
 
   mutable std::mutex state_mutex_;
   std::optional<Catalogue> for_state_;  // protected by state_mutex_; of a block that is not sealed
@@ -97,12 +76,12 @@ class BlockReader {
   std::optional<DamagedPart> damage_;   // likewise
 
   std::mutex mutex_;
-  std::unique_ptr<Catalogue> catalogue_;         // protected by mutex_, like all below
-  LocalRows::Segments segments_ = {};            // that were opened last
-  bool are_gone_for_good_ = false;               // segments that are not there
-  std::shared_ptr<const BlockEntries> entries_;  // none: they were forgotten, or not read yet
-  EntriesMark mark_;                             // of entries_
-  int64_t reading_ = 0;                          // likewise
+  std::unique_ptr<Catalogue> catalogue_;        // protected by mutex_, like all below
+  LocalRows::Segments segments_ = {};           // that were opened last
+  bool are_gone_for_good_ = false;              // segments that are not there
+  std::shared_ptr<const PartEntries> entries_;  // none: they were forgotten, or not read yet
+  EntriesMark mark_;                            // of entries_
+  int64_t reading_ = 0;                         // likewise
   std::optional<Clock::time_point>
       entries_extended_;  // when there were new ones last, of a block that was read
 };

@@ -4,55 +4,12 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "store/aggregation/aggregation_run.h"
 
 namespace plimsoll::store {
 namespace {
-
-class JoinedCursor : public RowCursor {
- public:
-  JoinedCursor(const std::vector<JoinedRows::Part>& parts, RowFilter filter)
-      : parts_(parts), filter_(std::move(filter)) {}
-
-  Result<std::span<const Row>> next() override {
-    for (; next_part_ <= parts_.size(); cursor_ = nullptr) {
-      if (cursor_ == nullptr && !open_next()) {
-        break;
-      }
-      const auto rows = cursor_->next();
-      if (!rows || !rows->empty()) {
-        return rows ? translated(*rows) : rows;
-      }
-    }
-    return std::span<const Row>();
-  }
-
- private:
-  bool open_next() {
-    if (next_part_ == parts_.size()) {
-      return false;
-    }
-    const JoinedRows::Part& part = parts_[next_part_++];
-    cursor_ = part.rows->scan(translate(filter_, part.translation));
-    cursor_->stop_when([this] { return check(); });
-    return true;
-  }
-
-  std::span<const Row> translated(std::span<const Row> rows) {
-    rows_.clear();
-    for (const Row& row : rows) {
-      rows_.push_back(translate(row, parts_[next_part_ - 1].translation));
-    }
-    return rows_;
-  }
-
-  const std::vector<JoinedRows::Part>& parts_;
-  RowFilter filter_;
-  size_t next_part_ = 0;
-  std::unique_ptr<RowCursor> cursor_;  // of the part before
-  std::vector<Row> rows_;
-};
 
 // A request in the IDs of each block. It takes as much memory as the dictionaries have entries: threads that share a block share it, and it goes
 // with the last of them.
@@ -111,7 +68,20 @@ std::vector<DamagedPart> JoinedRows::damage() const {
 }
 
 std::unique_ptr<RowCursor> JoinedRows::scan(RowFilter filter) const {
-  return std::make_unique<JoinedCursor>(parts_, std::move(filter));
+  std::vector<PartRows> parts;
+  for (const Part& part : parts_) {
+    parts.push_back({part.rows, part.translation});
+  }
+  return scan_parts(std::move(parts), std::move(filter));
+}
+
+std::shared_ptr<const RowSource> join_local_rows(std::vector<PartRows> parts,
+                                                 const ByColumn<uint32_t>& last_ids) {
+  std::vector<JoinedRows::Part> local;
+  for (PartRows& part : parts) {
+    local.push_back({std::static_pointer_cast<const LocalRows>(part.rows), std::move(part.translation)});
+  }
+  return std::make_shared<JoinedRows>(std::move(local), last_ids);
 }
 
 }  // namespace plimsoll::store

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "store/aggregation/local_rows.h"
-#include "store/contents/dictionary_union.h"
+#include "store/joined/dictionary_union.h"
+#include "store/joined/part_rows.h"
 #include "store/model/aggregation.h"
 
 namespace plimsoll::store {
@@ -35,5 +36,9 @@ class JoinedRows : public RowSource {
   ByColumn<uint32_t> last_ids_;
   unsigned threads_;
 };
+
+// Of parts whose rows are LocalRows (JoinParts).
+std::shared_ptr<const RowSource> join_local_rows(std::vector<PartRows> parts,
+                                                 const ByColumn<uint32_t>& last_ids);
 
 }  // namespace plimsoll::store

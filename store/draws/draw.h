@@ -11,13 +11,11 @@
 #include "proto/draws.pb.h"
 #include "proto/fleet.pb.h"
 #include "proto/profile.pb.h"
+#include "store/model/time_spans.h"
 
 namespace plimsoll::store {
 
 // All times are wall clock of the server.
-
-// By how far the window of a profile may miss the interval of its draw, at either end. Daemons correct what is over 5 s.
-inline constexpr int64_t kWindowToleranceNs = int64_t{60} * 1'000'000'000;
 
 // A part of the fleet that was drawn from separately.
 struct DrawStratum {

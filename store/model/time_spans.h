@@ -32,4 +32,13 @@ inline bool touches(const TimeSpans& times, int64_t from_ns, int64_t to_ns, int6
          });
 }
 
+// By how far the window of a profile may miss the interval of its draw, at either end. Daemons correct what is over 5 s.
+inline constexpr int64_t kWindowToleranceNs = int64_t{60} * 1'000'000'000;
+
+// How far from the window of a profile others of its draw may be, for touches(); of draws that speak for so long, 0: there is no draw.
+inline int64_t distance_within_draw_ns(int64_t max_interval_ns) {
+  const int64_t interval_ns = std::min(max_interval_ns, INT64_MAX - 2 * kWindowToleranceNs);
+  return interval_ns <= 0 ? 0 : interval_ns + 2 * kWindowToleranceNs;
+}
+
 }  // namespace plimsoll::store

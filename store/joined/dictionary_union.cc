@@ -1,4 +1,4 @@
-#include "store/contents/dictionary_union.h"
+#include "store/joined/dictionary_union.h"
 
 #include <algorithm>
 #include <array>

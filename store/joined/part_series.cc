@@ -1,4 +1,4 @@
-#include "store/contents/block_series.h"
+#include "store/joined/part_series.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,7 +6,6 @@
 
 #include "base/run_both.h"
 #include "base/stop_scope.h"
-#include "store/contents/joined_rows.h"
 
 namespace plimsoll::store {
 namespace {
@@ -18,27 +17,28 @@ uint64_t next_lineage() {
 
 }  // namespace
 
-BlockSeries::BlockSeries(const Readers& blocks, uint64_t max_bytes) : max_bytes_(max_bytes) {
+PartSeries::PartSeries(const Readers& parts, JoinParts join, uint64_t max_bytes)
+    : join_(join), max_bytes_(max_bytes) {
   last_.lineage = next_lineage();
-  extend_to(blocks);
+  extend_to(parts);
 }
 
-bool BlockSeries::begins(const Readers& blocks) const {
-  return members_.size() <= blocks.size() &&
-         std::ranges::equal(members_, std::span(blocks).first(members_.size()), {}, &Member::reader);
+bool PartSeries::begins(const Readers& parts) const {
+  return members_.size() <= parts.size() &&
+         std::ranges::equal(members_, std::span(parts).first(members_.size()), {}, &Member::reader);
 }
 
-void BlockSeries::extend_to(const Readers& blocks) {
-  // One block stands for itself: its IDs are not those of a union.
-  if (members_.size() == 1 && blocks.size() > 1) {
+void PartSeries::extend_to(const Readers& parts) {
+  // One part stands for itself: its IDs are not those of a union.
+  if (members_.size() == 1 && parts.size() > 1) {
     forget();
   }
-  for (size_t i = members_.size(); i < blocks.size(); ++i) {
-    members_.push_back({.reader = blocks[i]});
+  for (size_t i = members_.size(); i < parts.size(); ++i) {
+    members_.push_back({.reader = parts[i]});
   }
 }
 
-void BlockSeries::forget() {
+void PartSeries::forget() {
   for (Member& member : members_) {
     member = {.reader = std::move(member.reader)};
   }
@@ -47,7 +47,7 @@ void BlockSeries::forget() {
   last_ = {.lineage = next_lineage()};
 }
 
-Result<bool> BlockSeries::has_changed() {
+Result<bool> PartSeries::has_changed() {
   for (const Member& member : members_) {
     const auto version = member.reader->version();
     if (!version) {
@@ -60,7 +60,7 @@ Result<bool> BlockSeries::has_changed() {
   return false;
 }
 
-Result<Contents> BlockSeries::newest(const BlockFacts& facts, const BeforeOpening& before_opening) {
+Result<Contents> PartSeries::newest(const PartFacts& facts) {
   if (too_large_) {
     return std::unexpected(*too_large_);
   }
@@ -76,7 +76,7 @@ Result<Contents> BlockSeries::newest(const BlockFacts& facts, const BeforeOpenin
   }
   // Where anything fails, an allocation among them, some of it may be newer than the rest.
   try {
-    if (const Status read = this->read(before_opening); !read) {
+    if (const Status read = this->read(); !read) {
       forget();
       return propagate(read);
     }
@@ -95,23 +95,23 @@ Result<Contents> BlockSeries::newest(const BlockFacts& facts, const BeforeOpenin
 }
 
 // What has been read once goes on growing, whichever question asks: one that is given up costs the others nothing of it.
-Status BlockSeries::check_loading() const {
+Status PartSeries::check_loading() const {
   return has_contents() ? Status() : check_stop();
 }
 
-Status BlockSeries::read(const BeforeOpening& before_opening) {
+Status PartSeries::read() {
   if (has_union()) {
-    return read_union(before_opening);
+    return read_union();
   }
-  const auto contents = read(members_[0], before_opening);
+  const auto contents = read(members_[0]);
   if (!contents) {
     return propagate(contents);
   }
   if (contents->entries != nullptr && has_renamed_rows(contents->entries->dictionaries)) {
-    // Rare: new rows have current names. The block is read twice this time.
+    // Rare: new rows have current names. The part is read twice this time.
     forget();
     is_renamed_ = true;
-    return read_union(before_opening);
+    return read_union();
   }
   if (contents->entries != nullptr) {
     const bool is_other_reading = members_[0].reading != 0 && members_[0].reading != contents->reading;
@@ -127,7 +127,7 @@ Status BlockSeries::read(const BeforeOpening& before_opening) {
 }
 
 // Without entries where nothing has changed.
-Result<BlockContents> BlockSeries::read(Member& member, const BeforeOpening& before_opening) const {
+Result<PartContents> PartSeries::read(Member& member) const {
   if (const Status goes_on = check_loading(); !goes_on) {
     return propagate(goes_on);
   }
@@ -136,11 +136,11 @@ Result<BlockContents> BlockSeries::read(Member& member, const BeforeOpening& bef
     return propagate(version);
   }
   if (member.version == *version) {
-    return BlockContents();
+    return PartContents();
   }
-  auto contents = member.reader->read(member.mark, before_opening);
+  auto contents = member.reader->read(member.mark);
   if (!contents) {
-    return propagate(contents, "reading block {}", member.reader->folder().number);
+    return propagate(contents, "reading {}", member.reader->name());
   }
   member.version = contents->version;
   member.mark = contents->mark;
@@ -148,13 +148,13 @@ Result<BlockContents> BlockSeries::read(Member& member, const BeforeOpening& bef
   return contents;
 }
 
-// While the entries of one block are added, the names of the one before it are, and the one after it is read. Each is let go of then: of a long
+// While the entries of one part are added, the names of the one before it are, and the one after it is read. Each is let go of then: of a long
 // history as much is in memory as the union has.
-Status BlockSeries::read_union(const BeforeOpening& before_opening) {
-  Result<BlockContents> next = read(members_[0], before_opening);
-  BlockContents named;
+Status PartSeries::read_union() {
+  Result<PartContents> next = read(members_[0]);
+  PartContents named;
   for (size_t i = 0; i < members_.size(); ++i) {
-    const Result<BlockContents> contents = std::exchange(next, BlockContents());
+    const Result<PartContents> contents = std::exchange(next, PartContents());
     if (!contents) {
       return propagate(contents);
     }
@@ -163,7 +163,7 @@ Status BlockSeries::read_union(const BeforeOpening& before_opening) {
         add_names(i - 1, named);
       }
       if (i + 1 < members_.size()) {
-        next = read(members_[i + 1], before_opening);
+        next = read(members_[i + 1]);
       }
     };
     Status added;
@@ -189,12 +189,12 @@ Status BlockSeries::read_union(const BeforeOpening& before_opening) {
   return {};
 }
 
-Status BlockSeries::add_entries(Member& member, const BlockContents& contents) {
+Status PartSeries::add_entries(Member& member, const PartContents& contents) {
   const Status added = union_.dictionaries.add(contents.entries->dictionaries, member.in_dictionaries);
-  return added ? added : propagate(added, "reading block {}", member.reader->folder().number);
+  return added ? added : propagate(added, "reading {}", member.reader->name());
 }
 
-uint64_t BlockSeries::memory_bytes() const {
+uint64_t PartSeries::memory_bytes() const {
   uint64_t bytes = union_.dictionaries.stack_bytes();
   for (const Member& member : members_) {
     bytes += member.in_dictionaries.translation[Column::kStack].size() * sizeof(uint32_t);
@@ -202,43 +202,43 @@ uint64_t BlockSeries::memory_bytes() const {
   return bytes;
 }
 
-Status BlockSeries::check_memory(size_t blocks_read) {
+Status PartSeries::check_memory(size_t parts_read) {
   if (memory_bytes() <= max_bytes_) {
     return {};
   }
   too_large_ =
       with_hint(fail(ErrorCode::kTooLarge,
                      "the stacks of {} of the {} blocks take {} bytes of memory, over the limit of {}",
-                     blocks_read, members_.size(), memory_bytes(), max_bytes_),
+                     parts_read, members_.size(), memory_bytes(), max_bytes_),
                 "ask about a shorter time (since, until), or give the process more memory")
           .error();
   return std::unexpected(*too_large_);
 }
 
 // Its entries have been added.
-void BlockSeries::add_names(size_t block, const BlockContents& contents) {
-  Member& member = members_[block];
+void PartSeries::add_names(size_t part, const PartContents& contents) {
+  Member& member = members_[part];
   if (member.reading != contents.reading) {
+    // Its functions and files may have other numbers.
     member.reading = contents.reading;
-    member.in_bindings.is_complete = false;
-    member.in_bindings.rebound = 0;
+    member.in_bindings = {};
   }
   const Translation& ids = member.in_dictionaries.translation;
-  const BindingUnion::Addition addition{static_cast<uint32_t>(block), contents.entries->bindings,
+  const BindingUnion::Addition addition{static_cast<uint32_t>(part), contents.entries->bindings,
                                         member.in_bindings, ids.locations.span(), ids.binaries.span()};
   union_.bindings.add(addition);
 }
 
-void BlockSeries::take_rows() {
+void PartSeries::take_rows() {
   if (!has_union()) {
     last_.rows = members_[0].rows;
     return;
   }
-  std::vector<JoinedRows::Part> parts;
+  std::vector<PartRows> parts;
   for (const Member& member : members_) {
     parts.push_back({member.rows, member.in_dictionaries.translation});
   }
-  last_.rows = std::make_shared<JoinedRows>(std::move(parts), last_ids_of(sizes_of(last_.dictionaries)));
+  last_.rows = join_(std::move(parts), last_ids_of(sizes_of(last_.dictionaries)));
 }
 
 }  // namespace plimsoll::store

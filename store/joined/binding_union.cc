@@ -1,4 +1,4 @@
-#include "store/contents/binding_union.h"
+#include "store/joined/binding_union.h"
 
 #include <algorithm>
 #include <utility>
