@@ -4,6 +4,7 @@
 #include <array>
 #include <ranges>
 #include <unordered_map>
+#include <utility>
 
 #include "store/clickhouse/schema.h"
 
@@ -39,6 +40,50 @@ bool has_possible_sizes(const BatchMark& mark) {
   });
 }
 
+// The newest mark and those that it follows, the newest first: up to the one that follows batch `known`, or, where that is 0, to the first one
+// whose epoch has none before it.
+Result<std::vector<const BatchMark*>> chain_of(const std::vector<BatchMark>& marks, uint64_t known) {
+  std::unordered_map<uint64_t, const BatchMark*> by_batch;
+  const BatchMark* mark = nullptr;
+  for (const BatchMark& one : marks) {
+    by_batch.emplace(one.batch, &one);
+    mark = mark == nullptr || one.batch > mark->batch ? &one : mark;
+  }
+  std::vector<const BatchMark*> chain;
+  while (mark != nullptr) {
+    if (!has_possible_sizes(*mark)) {
+      return fail(ErrorCode::kCorrupt, "the table batches has impossible numbers of entries in batch {}",
+                  mark->batch);
+    }
+    chain.push_back(mark);
+    if (known != 0 && mark->follows == known) {
+      return chain;
+    }
+    const auto before = by_batch.find(mark->follows);
+    const bool is_there = before != by_batch.end();
+    // Numbers ascend, so that this ends whatever is in the table.
+    if (is_there ? before->second->batch >= mark->batch : known != 0 || mark->place != 0) {
+      return fail(ErrorCode::kCorrupt, "the table batches lacks batch {}, which batch {} of epoch {} follows",
+                  mark->follows, mark->batch, mark->epoch);
+    }
+    mark = is_there ? before->second : nullptr;
+  }
+  return chain;
+}
+
+void add_to_epochs(const std::vector<const BatchMark*>& chain, std::map<uint32_t, EpochBatches>& epochs) {
+  for (const BatchMark* one : chain | std::views::reverse) {
+    const auto [place, is_first] = epochs.try_emplace(one->epoch);
+    EpochBatches& epoch = place->second;
+    if (is_first) {
+      epoch.epoch = one->epoch;
+      epoch.first_written_ns = one->written_ns;
+    }
+    epoch.newest = *one;
+    epoch.add(one->batch);
+  }
+}
+
 }  // namespace
 
 void EpochBatches::add(uint64_t batch) {
@@ -58,45 +103,18 @@ std::string EpochBatches::condition() const {
 }
 
 Result<std::map<uint32_t, EpochBatches>> committed_among(const std::vector<BatchMark>& marks) {
-  std::unordered_map<uint64_t, const BatchMark*> by_batch;
-  const BatchMark* mark = nullptr;
-  for (const BatchMark& one : marks) {
-    by_batch.emplace(one.batch, &one);
-    mark = mark == nullptr || one.batch > mark->batch ? &one : mark;
-  }
-  std::vector<const BatchMark*> committed;  // the newest first
-  while (mark != nullptr) {
-    if (!has_possible_sizes(*mark)) {
-      return fail(ErrorCode::kCorrupt, "the table batches has impossible numbers of entries in batch {}",
-                  mark->batch);
-    }
-    committed.push_back(mark);
-    const auto before = by_batch.find(mark->follows);
-    const bool is_there = before != by_batch.end();
-    // Numbers ascend, so that this ends whatever is in the table.
-    if (is_there ? before->second->batch >= mark->batch : mark->place != 0) {
-      return fail(ErrorCode::kCorrupt, "the table batches lacks batch {}, which batch {} of epoch {} follows",
-                  mark->follows, mark->batch, mark->epoch);
-    }
-    mark = is_there ? before->second : nullptr;
+  const auto chain = chain_of(marks, 0);
+  if (!chain) {
+    return propagate(chain);
   }
   std::map<uint32_t, EpochBatches> epochs;
-  for (const BatchMark* one : committed | std::views::reverse) {
-    const auto [place, is_first] = epochs.try_emplace(one->epoch);
-    EpochBatches& epoch = place->second;
-    if (is_first) {
-      epoch.epoch = one->epoch;
-      epoch.first_written_ns = one->written_ns;
-    }
-    epoch.newest = *one;
-    epoch.add(one->batch);
-  }
+  add_to_epochs(*chain, epochs);
   return epochs;
 }
 
-Result<std::vector<BatchMark>> read_marks(Connection& connection) {
-  const auto answer = connection.query(
-      fmt::format("SELECT {} FROM batches FORMAT RowBinary", table_called("batches").columns()));
+Result<std::vector<BatchMark>> read_marks(Queryable& server, uint64_t after) {
+  const auto answer = server.query(fmt::format("SELECT {} FROM batches WHERE batch > {} FORMAT RowBinary",
+                                               table_called("batches").columns(), after));
   if (!answer) {
     return propagate(answer);
   }
@@ -121,8 +139,8 @@ void write_mark(const BatchMark& mark, RowBinaryWriter& writer) {
   }
 }
 
-Result<uint32_t> newest_session(Connection& connection) {
-  const auto answer = connection.query("SELECT max(session) FROM sessions FORMAT RowBinary");
+Result<uint32_t> newest_session(Queryable& server) {
+  const auto answer = server.query("SELECT max(session) FROM sessions FORMAT RowBinary");
   if (!answer) {
     return propagate(answer);
   }
@@ -142,6 +160,64 @@ Result<uint32_t> begin_session(Connection& connection) {
   const Status written = connection.insert("sessions", table_called("sessions").columns(),
                                            RowBinaryWriter().number(session).bytes());
   return written ? Result<uint32_t>(session) : propagate(written, "beginning a session");
+}
+
+Result<std::shared_ptr<const CommittedBatches::Epochs>> CommittedBatches::newest(Queryable& server) {
+  const std::lock_guard lock(mutex_);
+  const auto answer = server.query("SELECT min(epoch), max(batch) FROM batches FORMAT RowBinary");
+  if (!answer) {
+    return propagate(answer);
+  }
+  ByteReader reader(as_bytes(*answer));
+  const auto oldest_epoch = reader.read<uint32_t>();
+  const auto newest_batch = reader.read<uint64_t>();  // 0: there is none
+  if (!reader.ok()) {
+    return fail(ErrorCode::kCorrupt, "reading the table batches: the answer is empty");
+  }
+  const bool is_same = epochs_->empty() ? newest_batch == 0
+                                        : epochs_->begin()->first == oldest_epoch &&
+                                              epochs_->rbegin()->second.newest.batch == newest_batch;
+  if (!is_same) {
+    auto epochs = follow(server, oldest_epoch, newest_batch);
+    if (!epochs) {
+      return propagate(epochs);
+    }
+    epochs_ = std::make_shared<const Epochs>(std::move(*epochs));
+  }
+  return epochs_;
+}
+
+Result<CommittedBatches::Epochs> CommittedBatches::follow(Queryable& server, uint32_t oldest_epoch,
+                                                          uint64_t newest_batch) const {
+  const uint64_t known = epochs_->empty() ? 0 : epochs_->rbegin()->second.newest.batch;
+  // A smaller number: the tables were made anew.
+  if (known != 0 && newest_batch >= known) {
+    const auto marks = newest_batch == known ? Result<std::vector<BatchMark>>(std::vector<BatchMark>())
+                                             : read_marks(server, known);
+    if (!marks) {
+      return propagate(marks);
+    }
+    // What was read as the newest batch may have been given up: then the newest one follows another, and all are read again.
+    if (const auto chain = chain_of(*marks, known)) {
+      Epochs epochs = *epochs_;
+      add_to_epochs(*chain, epochs);
+      epochs.erase(epochs.begin(), epochs.lower_bound(oldest_epoch));
+      return epochs;
+    }
+  }
+  const auto marks = read_marks(server);
+  return marks ? committed_among(*marks) : propagate(marks);
+}
+
+Status WriterSession::expect_newest(Queryable& server, std::string_view database) const {
+  const auto newest = newest_session(server);
+  if (!newest) {
+    return propagate(newest);
+  }
+  return *newest == number_
+             ? Status()
+             : with_hint(fail(ErrorCode::kConflict, "another server writes to the database {}", database),
+                         "run one server that writes, and restart it");
 }
 
 }  // namespace plimsoll::store::clickhouse

@@ -6,9 +6,13 @@
 // follows, mark by mark, are all others: what an attempt left behind that was given up is in no such row, whenever it arrives.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,13 +55,54 @@ struct EpochBatches {
 // Of all epochs that there are, by number. kCorrupt where marks are missing (an epoch is dropped as a whole, and the oldest first), or cannot be.
 Result<std::map<uint32_t, EpochBatches>> committed_among(const std::vector<BatchMark>& marks);
 
-Result<std::vector<BatchMark>> read_marks(Connection& connection);
+// Of batches with larger numbers than `after`.
+Result<std::vector<BatchMark>> read_marks(Queryable& server, uint64_t after = 0);
 // In the order of the table's columns.
 void write_mark(const BatchMark& mark, RowBinaryWriter& writer);
 
 // A number for the attempts of this process: larger than those of all processes before it. Each must have ended, or write no more.
 Result<uint32_t> begin_session(Connection& connection);
 // 0: there was none.
-Result<uint32_t> newest_session(Connection& connection);
+Result<uint32_t> newest_session(Queryable& server);
+
+// The committed batches as a reader follows them. Any thread.
+class CommittedBatches {
+ public:
+  using Epochs = std::map<uint32_t, EpochBatches>;
+
+  // Of all epochs that there are now, by number. Reads the marks that are new: without any it costs one statement.
+  Result<std::shared_ptr<const Epochs>> newest(Queryable& server);
+
+ private:
+  Result<Epochs> follow(Queryable& server, uint32_t oldest_epoch, uint64_t newest_batch) const;
+
+  std::mutex mutex_;
+  std::shared_ptr<const Epochs> epochs_ = std::make_shared<const Epochs>();  // protected by mutex_
+};
+
+// The numbers of what this process writes: it has a session that none had before. Any thread.
+class WriterSession {
+ public:
+  explicit WriterSession(uint32_t number) : number_(number) {}
+
+  uint32_t number() const { return number_; }
+  // Of the sink's next attempt at a batch.
+  uint64_t next_batch() { return first() + ++batches_; }
+  // Of the next batch of names. They are apart, so that the ranges of a sink's batches (EpochBatches) have no gaps for them.
+  uint64_t next_names() { return first() + kFirstNames + ++names_; }
+
+  // kConflict where a process has begun a later one. This leaves a moment between the look and what is written then, in which a newer process is
+  // not noticed: it must not be started while this one runs.
+  Status expect_newest(Queryable& server, std::string_view database) const;
+
+ private:
+  static constexpr uint64_t kFirstNames = uint64_t{1} << 31U;
+
+  uint64_t first() const { return uint64_t{number_} << 32U; }
+
+  const uint32_t number_;
+  std::atomic<uint32_t> batches_ = 0;
+  std::atomic<uint32_t> names_ = 0;
+};
 
 }  // namespace plimsoll::store::clickhouse

@@ -98,6 +98,22 @@ class AnswerFolder {
   std::vector<double> values_;  // of the row at hand, by measure
 };
 
+// An epoch loses its marks before its rows (drop_epoch): where these are there after the answer, so were all rows before it.
+Status expect_present(Queryable& server, const EpochBatches& epoch) {
+  const auto answer =
+      server.query(fmt::format("SELECT count() FROM batches WHERE epoch = {} AND batch = {} FORMAT RowBinary",
+                               epoch.epoch, epoch.newest.batch));
+  if (!answer) {
+    return propagate(answer);
+  }
+  ByteReader reader(as_bytes(*answer));
+  return reader.read<uint64_t>() != 0
+             ? Status()
+             : with_hint(fail(ErrorCode::kUnavailable, "epoch {} in ClickHouse was dropped while it was read",
+                              epoch.epoch),
+                         "ask again");
+}
+
 // Pages of whole origins.
 class ClickHouseCursor : public RowCursor {
  public:
@@ -135,11 +151,17 @@ class ClickHouseCursor : public RowCursor {
   }
 
   Status find_pages() {
+    if (epoch_.ranges.empty()) {
+      return {};
+    }
     Statement asked = selecting("origin, count()");
     asked.sql += " GROUP BY origin ORDER BY origin FORMAT RowBinary";
     const auto answer = connections_->query(asked.sql, asked.tables);
     if (!answer) {
       return propagate(answer);
+    }
+    if (const Status present = expect_present(*connections_, epoch_); !present) {
+      return present;
     }
     pages_.clear();
     return for_each_row(*answer, "the rows of origins", [&](ByteReader& reader) -> Status {
@@ -195,6 +217,9 @@ Result<Cells> ClickHouseRows::aggregate(const AggregateRequest& request) const {
   if (!space) {
     return propagate(space);
   }
+  if (epoch_.ranges.empty()) {
+    return CellSums(*space, request.max_sums, 0).cells();
+  }
   const SumsStatement asked = sums_statement(request, epoch_);
   const auto answer = connections_->query(asked.statement.sql, asked.statement.tables);
   if (!answer) {
@@ -202,6 +227,9 @@ Result<Cells> ClickHouseRows::aggregate(const AggregateRequest& request) const {
   }
   const size_t row_bytes =
       (3 + asked.columns.size()) * sizeof(uint32_t) + sizeof(uint8_t) + space->measures() * sizeof(double);
+  if (const Status present = expect_present(*connections_, epoch_); !present) {
+    return propagate(present);
+  }
   CellSums sums(*space, request.max_sums, answer->size() / row_bytes);
   AnswerFolder folder(request, asked.columns, *space, sums, last_ids);
   const Status added =

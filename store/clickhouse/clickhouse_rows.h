@@ -21,7 +21,8 @@ class ClickHouseRows : public RowSource {
   ClickHouseRows(std::shared_ptr<ConnectionPool> connections, EpochBatches epoch)
       : connections_(std::move(connections)), epoch_(std::move(epoch)) {}
 
-  // Memory: the answer of the server, of 8 bytes a measure and up to 25 bytes a group of IDs, and the sums.
+  // Memory: the answer of the server, of 8 bytes a measure and up to 25 bytes a group of IDs, and the sums. kUnavailable where the epoch is
+  // dropped meanwhile.
   Result<Cells> aggregate(const AggregateRequest& request) const override;
   // Memory: about a million rows, or those of one profile. The cursor fails with kUnavailable where the epoch is dropped meanwhile.
   std::unique_ptr<RowCursor> scan(RowFilter filter) const override;

@@ -113,12 +113,13 @@ Result<Dictionaries> ClickHouseSink::dictionaries() {
   if (const Status learnt = learn_state(); !learnt) {
     return propagate(learnt);
   }
-  if (!state_.begins_epoch) {
-    return read_dictionaries(connection_, state_.batches);
-  }
   Dictionaries entries;
-  entries.events.append(state_.events);
-  return entries;
+  if (state_.begins_epoch) {
+    entries.events.append(state_.events);
+    return entries;
+  }
+  const Status read = extend(entries, connection_, state_.batches);
+  return read ? Result<Dictionaries>(std::move(entries)) : propagate(read);
 }
 
 Status ClickHouseSink::expect_place(const Batch& batch) const {
@@ -160,7 +161,7 @@ ClickHouseSink::State ClickHouseSink::after(const Batch& batch) {
   State next = state_;
   next.begins_epoch = false;
   next.newest = {.epoch = epoch(),
-                 .batch = uint64_t{session_} << 32U | ++attempts_,
+                 .batch = session_->next_batch(),
                  .place = state_.begins_epoch ? 0 : state_.newest.place + 1,
                  .follows = state_.newest.batch,
                  .after_sequence = batch.after,
@@ -187,27 +188,14 @@ Status ClickHouseSink::write(const Batch& batch, std::span<const EventEntry> car
     left = left.subspan(some.size());
     written = connection_.insert("rows", columns, encode_rows(some, number));
   }
-  written = written ? expect_newest_session() : written;
+  // A writer that opened the store later has read what is committed, and goes on from there.
+  written = written ? session_->expect_newest(connection_, connection_.options().database) : written;
   if (!written) {
     return written;
   }
   RowBinaryWriter row;
   write_mark(mark, row);
   return connection_.insert("batches", table_called("batches").columns(), row.bytes());
-}
-
-// A writer that opened the store later has read what is committed, and goes on from there. This leaves a moment between the look and the mark, in
-// which a newer process is not noticed: it must not be started while this one runs.
-Status ClickHouseSink::expect_newest_session() {
-  const auto newest = newest_session(connection_);
-  if (!newest) {
-    return propagate(newest);
-  }
-  return *newest == session_
-             ? Status()
-             : with_hint(fail(ErrorCode::kConflict, "another server writes to the database {}",
-                              connection_.options().database),
-                         "run one server that writes, and restart it");
 }
 
 }  // namespace plimsoll::store::clickhouse

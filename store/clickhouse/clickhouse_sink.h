@@ -41,6 +41,9 @@ class ClickHouseSink : public Sink {
   // kConflict also where another process has taken over.
   Status commit(Batch batch) override;
 
+  // For what else this process writes.
+  std::shared_ptr<WriterSession> session() const { return session_; }
+
  private:
   // What is committed, and where the next batch goes.
   struct State {
@@ -52,7 +55,10 @@ class ClickHouseSink : public Sink {
 
   ClickHouseSink(Connection connection, uint32_t session, const EpochLimits& limits,
                  std::function<int64_t()> now_ns)
-      : connection_(std::move(connection)), session_(session), limits_(limits), now_ns_(std::move(now_ns)) {}
+      : connection_(std::move(connection)),
+        session_(std::make_shared<WriterSession>(session)),
+        limits_(limits),
+        now_ns_(std::move(now_ns)) {}
 
   Status learn_state();
   bool is_full() const;
@@ -62,13 +68,11 @@ class ClickHouseSink : public Sink {
   Status expect_place(const Batch& batch) const;
   State after(const Batch& batch);
   Status write(const Batch& batch, std::span<const EventEntry> carried, const BatchMark& mark);
-  Status expect_newest_session();
 
   Connection connection_;
-  const uint32_t session_;
+  const std::shared_ptr<WriterSession> session_;
   const EpochLimits limits_;
   const std::function<int64_t()> now_ns_;
-  uint32_t attempts_ = 0;
   State state_;
   bool is_state_known_ = false;  // it is not after a commit that failed
   std::atomic<int64_t> committed_up_to_ = 0;

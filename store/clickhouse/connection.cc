@@ -217,9 +217,20 @@ std::unique_ptr<Connection> ConnectionPool::take() {
 Result<std::string> ConnectionPool::query(std::string_view sql, std::span<const ExternalTable> tables) {
   auto connection = take();
   auto answer = connection->query(sql, tables);
+  give_back(std::move(connection));
+  return answer;
+}
+
+Status ConnectionPool::insert(std::string_view table, std::string_view columns, std::string_view rows) {
+  auto connection = take();
+  Status inserted = connection->insert(table, columns, rows);
+  give_back(std::move(connection));
+  return inserted;
+}
+
+void ConnectionPool::give_back(std::unique_ptr<Connection> connection) {
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(connection));
-  return answer;
 }
 
 }  // namespace plimsoll::store::clickhouse

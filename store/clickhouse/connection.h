@@ -44,13 +44,31 @@ struct ExternalTable {
   std::string rows;       // RowBinary
 };
 
-// For one thread at a time; movable. Requests end with the thread's stop scope (base/stop_scope.h).
-class Connection {
+// Who answers statements: a connection, or a pool of them.
+class Queryable {
+ public:
+  virtual ~Queryable() = default;
+
+  // The answer to a statement that changes nothing, or nothing more when it is repeated: it is, where trying again may help. Requests end with
+  // the thread's stop scope (base/stop_scope.h).
+  virtual Result<std::string> query(std::string_view sql, std::span<const ExternalTable> tables) = 0;
+  Result<std::string> query(std::string_view sql) { return query(sql, {}); }
+
+ protected:
+  Queryable() = default;
+  Queryable(const Queryable&) = default;
+  Queryable(Queryable&&) = default;
+  Queryable& operator=(const Queryable&) = default;
+  Queryable& operator=(Queryable&&) = default;
+};
+
+// For one thread at a time; movable.
+class Connection : public Queryable {
  public:
   explicit Connection(ConnectionOptions options);
 
-  // The answer to a statement that changes nothing, or nothing more when it is repeated: it is, where trying again may help.
-  Result<std::string> query(std::string_view sql, std::span<const ExternalTable> tables = {});
+  using Queryable::query;
+  Result<std::string> query(std::string_view sql, std::span<const ExternalTable> tables) override;
 
   // Rows as RowBinary, sent once: after a failure they may be stored or not, all or some of them, and that may still change.
   Status insert(std::string_view table, std::string_view columns, std::string_view rows);
@@ -78,18 +96,23 @@ class Connection {
 };
 
 // Connections for several threads: as many as there are statements at once. Any thread.
-class ConnectionPool {
+class ConnectionPool : public Queryable {
  public:
   explicit ConnectionPool(ConnectionOptions options) : options_(std::move(options)) {}
   ConnectionPool(const ConnectionPool&) = delete;
   ConnectionPool& operator=(const ConnectionPool&) = delete;
-  ~ConnectionPool() = default;
+  ~ConnectionPool() override = default;
 
-  // Connection::query() on a connection that is not in use, or a new one.
-  Result<std::string> query(std::string_view sql, std::span<const ExternalTable> tables = {});
+  // Each on a connection that is not in use, or a new one.
+  using Queryable::query;
+  Result<std::string> query(std::string_view sql, std::span<const ExternalTable> tables) override;
+  Status insert(std::string_view table, std::string_view columns, std::string_view rows);
+
+  const ConnectionOptions& options() const { return options_; }
 
  private:
   std::unique_ptr<Connection> take();
+  void give_back(std::unique_ptr<Connection> connection);
 
   const ConnectionOptions options_;
   std::mutex mutex_;

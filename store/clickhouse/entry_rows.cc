@@ -43,6 +43,8 @@ void for_each_field(Entry& entry, Use use) {
   } else if constexpr (kIs<Entry, Frame>) {
     each(entry.function, entry.linkage_name, entry.file, entry.line, entry.column, entry.discriminator,
          entry.start_line, entry.is_inlined);
+  } else if constexpr (kIs<Entry, BinaryAccount>) {
+    each(entry.quality, entry.generation, entry.reasons, entry.looked_at);
   } else {
     static_assert(kIs<Entry, std::string>);
     each(entry);
@@ -83,10 +85,57 @@ void read_fields(ByteReader& reader, Entry& entry) {
 }
 
 // Gathers the rows of one table after the other.
+class TableGatherer {
+ public:
+  TableGatherer(BatchNumber number, const std::function<Status(const TableRows&)>& use)
+      : number_(number), use_(use) {}
+
+  // A row of `table` begins.
+  RowBinaryWriter& row_of(std::string_view table) {
+    if (table != table_ || writer_.bytes().size() >= kMaxInsertBytes) {
+      flush();
+      table_ = table;
+    }
+    return writer_.number(number_.epoch).number(number_.batch);
+  }
+
+  // Whether what was gathered so far could be used; what comes after a failure is not.
+  bool ok() const { return status_.has_value(); }
+  Status finish() {
+    flush();
+    return status_;
+  }
+
+ private:
+  void flush() {
+    if (status_ && !writer_.empty()) {
+      status_ = use_({table_, writer_.take()});
+    }
+    writer_.take();
+  }
+
+  const BatchNumber number_;
+  const std::function<Status(const TableRows&)>& use_;
+  std::string_view table_;
+  RowBinaryWriter writer_;
+  Status status_;
+};
+
+void write_bindings(std::span<const Binding> bindings, TableGatherer& tables) {
+  for (const Binding& binding : bindings) {
+    const auto frames = static_cast<uint16_t>(binding.frames.size());
+    for (uint16_t depth = 0; depth < std::max<uint16_t>(frames, 1) && tables.ok(); ++depth) {
+      RowBinaryWriter& row = tables.row_of("bindings").number(binding.location).number(frames).number(depth);
+      write_fields(row, frames == 0 ? Frame() : binding.frames[depth]);
+    }
+  }
+}
+
+// What a batch of profiles has for each table.
 class BatchTables {
  public:
   BatchTables(const Batch& batch, BatchNumber number, const std::function<Status(const TableRows&)>& use)
-      : batch_(batch), number_(number), use_(use) {}
+      : batch_(batch), tables_(number, use) {}
 
   Status write(std::span<const EventEntry> carried) {
     const NewEntries& entries = batch_.entries;
@@ -101,33 +150,16 @@ class BatchTables {
     write_entries("locations", before.locations, entries.locations);
     write_entries("stacks", before.stacks, entries.stacks);
     write_origins();
-    write_bindings();
+    write_bindings(batch_.bindings, tables_);
     write_facts();
-    flush();
-    return std::move(status_);
+    return tables_.finish();
   }
 
  private:
-  // A row of `table` begins.
-  RowBinaryWriter& row_of(std::string_view table) {
-    if (table != table_ || writer_.bytes().size() >= kMaxInsertBytes) {
-      flush();
-      table_ = table;
-    }
-    return writer_.number(number_.epoch).number(number_.batch);
-  }
-
-  void flush() {
-    if (status_ && !writer_.empty()) {
-      status_ = use_({table_, writer_.take()});
-    }
-    writer_.take();
-  }
-
   template <typename Entry>
   void write_entries(std::string_view table, size_t first_id, std::span<const Entry> entries) {
-    for (size_t place = 0; place < entries.size() && status_; ++place) {
-      RowBinaryWriter& row = row_of(table);
+    for (size_t place = 0; place < entries.size() && tables_.ok(); ++place) {
+      RowBinaryWriter& row = tables_.row_of(table);
       write_fields(row.number(static_cast<uint32_t>(first_id + place)), entries[place]);
     }
   }
@@ -135,68 +167,58 @@ class BatchTables {
   void write_origins() {
     const NewEntries& entries = batch_.entries;
     const auto first = static_cast<uint32_t>(entries.before.origins);
-    for (uint32_t place = 0; place < entries.origins.size() && status_; ++place) {
+    for (uint32_t place = 0; place < entries.origins.size() && tables_.ok(); ++place) {
       const ProfileRecord& profile = batch_.profiles[place];
-      RowBinaryWriter& row = row_of("origins");
+      RowBinaryWriter& row = tables_.row_of("origins");
       write_fields(row.number(first + place), entries.origins[place]);
       row.text(profile.id).number(profile.sequence);
     }
-    for (uint32_t place = 0; place < entries.origins.size() && status_; ++place) {
+    for (uint32_t place = 0; place < entries.origins.size() && tables_.ok(); ++place) {
       for (const EventRecord& event : batch_.profiles[place].events) {
-        write_fields(row_of("origin_events").number(first + place), event);
-      }
-    }
-  }
-
-  void write_bindings() {
-    for (const Binding& binding : batch_.bindings) {
-      const auto frames = static_cast<uint16_t>(binding.frames.size());
-      for (uint16_t depth = 0; depth < std::max<uint16_t>(frames, 1) && status_; ++depth) {
-        RowBinaryWriter& row = row_of("bindings").number(binding.location).number(frames).number(depth);
-        write_fields(row, frames == 0 ? Frame() : binding.frames[depth]);
+        write_fields(tables_.row_of("origin_events").number(first + place), event);
       }
     }
   }
 
   void write_facts() {
     for (const KernelSymbols& symbols : batch_.kernel_symbols) {
-      row_of("kernel_symbols").number(symbols.binary).text(symbols.content);
+      tables_.row_of("kernel_symbols").number(symbols.binary).text(symbols.content);
     }
     for (const BinaryMachine& machine : batch_.binary_machines) {
-      row_of("binary_machines").number(machine.binary).text(machine.machine_id);
+      tables_.row_of("binary_machines").number(machine.binary).text(machine.machine_id);
     }
     for (const SetAside& profile : batch_.set_aside) {
-      row_of("set_aside").number(profile.sequence).text(profile.reason);
+      tables_.row_of("set_aside").number(profile.sequence).text(profile.reason);
     }
   }
 
   const Batch& batch_;
-  const BatchNumber number_;
-  const std::function<Status(const TableRows&)>& use_;
-  std::string_view table_;
-  RowBinaryWriter writer_;
-  Status status_;
+  TableGatherer tables_;
 };
 
-// The table's own columns of an epoch, in the order of its IDs.
-Result<std::string> select_epoch(Connection& connection, std::string_view table, const EpochBatches& epoch) {
+// The table's own columns of an epoch, of entries from that number on, in the order of these.
+Result<std::string> select_epoch(Queryable& server, std::string_view table, const EpochBatches& epoch,
+                                 std::string_view id, size_t first) {
   std::string columns;
   for (const TableColumn& column : table_called(table).own) {
     columns += fmt::format("{}{}", columns.empty() ? "" : ", ", column.name);
   }
-  return connection.query(fmt::format("SELECT {} FROM {} WHERE {} ORDER BY {} FORMAT RowBinary", columns,
-                                      table, epoch.condition(), table_called(table).order));
+  return server.query(fmt::format("SELECT {} FROM {} WHERE {} AND {} >= {} ORDER BY {} FORMAT RowBinary",
+                                  columns, table, epoch.condition(), id, first, table_called(table).order));
 }
 
-// Calls `add` with the entries behind the empty one, up to `size` with it. `rest` reads what a row has beside an entry.
+// Calls `add` with the entries from `first` on, up to `size`.
 template <typename Entry, typename Add>
-Status read_entries(Connection& connection, std::string_view table, const EpochBatches& epoch, size_t size,
-                    Add add) {
-  const auto answer = select_epoch(connection, table, epoch);
+Status read_entries(Queryable& server, std::string_view table, const EpochBatches& epoch, size_t first,
+                    size_t size, Add add) {
+  if (first == size) {
+    return {};
+  }
+  const auto answer = select_epoch(server, table, epoch, "id", first);
   if (!answer) {
     return propagate(answer);
   }
-  size_t next = 1;
+  size_t next = first;
   const Status read = for_each_row(*answer, table, [&](ByteReader& reader) -> Status {
     const auto id = reader.read<uint32_t>();
     Entry entry;
@@ -221,12 +243,14 @@ Status read_entries(Connection& connection, std::string_view table, const EpochB
 }
 
 template <typename Entry>
-Status read_list(Connection& connection, std::string_view table, const EpochBatches& epoch, size_t size,
-                 AppendOnlyList<Entry>& entries) {
+Status extend_list(Queryable& server, std::string_view table, const EpochBatches& epoch, size_t size,
+                   AppendOnlyList<Entry>& entries) {
   // Of a size that the table claims.
   constexpr size_t kMaxReserved = size_t{1} << 20U;
-  entries.reserve(std::min(size, kMaxReserved));
-  return read_entries<Entry>(connection, table, epoch, size,
+  if (entries.size() == 1) {
+    entries.reserve(std::min(size, kMaxReserved));
+  }
+  return read_entries<Entry>(server, table, epoch, entries.size(), size,
                              [&](Entry entry) { entries.push_back(std::move(entry)); });
 }
 
@@ -249,26 +273,42 @@ std::string encode_rows(std::span<const Row> rows, BatchNumber number) {
   return writer.take();
 }
 
-Result<Dictionaries> read_dictionaries(Connection& connection, const EpochBatches& epoch) {
-  Dictionaries entries;
-  const DictionarySizes& sizes = epoch.newest.entries;
-  const auto read = [&](std::string_view table, size_t size, auto& list) {
-    return read_list(connection, table, epoch, size, list);
-  };
-  Status status = read("machines", sizes.machines, entries.machines);
-  status = status ? read("events", sizes.events, entries.events) : status;
-  status = status ? read("origins", sizes.origins, entries.origins) : status;
-  status = status ? read("workloads", sizes.workloads, entries.workloads) : status;
-  status = status ? read("threads", sizes.threads, entries.threads) : status;
-  status = status ? read("label_sets", sizes.label_sets, entries.label_sets) : status;
-  status = status ? read("binaries", sizes.binaries, entries.binaries) : status;
-  status = status ? read("locations", sizes.locations, entries.locations) : status;
-  status = status ? read("stacks", sizes.stacks, entries.stacks) : status;
-  return status ? Result<Dictionaries>(std::move(entries)) : propagate(status);
+Status for_each_name_table(std::span<const NamedBinary> binaries, BatchNumber number,
+                           const std::function<Status(const TableRows& rows)>& use) {
+  TableGatherer tables(number, use);
+  for (const NamedBinary& binary : binaries) {
+    write_bindings(binary.bindings, tables);
+  }
+  for (const NamedBinary& binary : binaries) {
+    for (const int64_t id : binary.ids) {
+      write_fields(tables.row_of("binary_accounts").number(static_cast<uint32_t>(id)), binary.account);
+    }
+  }
+  return tables.finish();
 }
 
-Status read_origin_events(Connection& connection, const EpochBatches& epoch, Dictionaries& entries) {
-  const auto answer = select_epoch(connection, "origin_events", epoch);
+Status extend(Dictionaries& entries, Queryable& server, const EpochBatches& epoch) {
+  const DictionarySizes& sizes = epoch.newest.entries;
+  const auto extend = [&](std::string_view table, size_t size, auto& list) {
+    return extend_list(server, table, epoch, size, list);
+  };
+  Status status = extend("machines", sizes.machines, entries.machines);
+  status = status ? extend("events", sizes.events, entries.events) : status;
+  status = status ? extend("origins", sizes.origins, entries.origins) : status;
+  status = status ? extend("workloads", sizes.workloads, entries.workloads) : status;
+  status = status ? extend("threads", sizes.threads, entries.threads) : status;
+  status = status ? extend("label_sets", sizes.label_sets, entries.label_sets) : status;
+  status = status ? extend("binaries", sizes.binaries, entries.binaries) : status;
+  status = status ? extend("locations", sizes.locations, entries.locations) : status;
+  status = status ? extend("stacks", sizes.stacks, entries.stacks) : status;
+  return status;
+}
+
+Status extend_origin_events(Dictionaries& entries, Queryable& server, const EpochBatches& epoch) {
+  if (entries.origins_with_events == entries.origins.size()) {
+    return {};
+  }
+  const auto answer = select_epoch(server, "origin_events", epoch, "origin", entries.origins_with_events);
   if (!answer) {
     return propagate(answer);
   }
@@ -295,11 +335,19 @@ Status read_origin_events(Connection& connection, const EpochBatches& epoch, Dic
   return read;
 }
 
-Result<std::vector<EventEntry>> read_events(Connection& connection, const EpochBatches& epoch) {
+Result<std::vector<EventEntry>> read_events(Queryable& server, const EpochBatches& epoch) {
   std::vector<EventEntry> events;
-  const Status read = read_entries<EventEntry>(connection, "events", epoch, epoch.newest.entries.events,
+  const Status read = read_entries<EventEntry>(server, "events", epoch, 1, epoch.newest.entries.events,
                                                [&](EventEntry entry) { events.push_back(std::move(entry)); });
   return read ? Result<std::vector<EventEntry>>(std::move(events)) : propagate(read);
+}
+
+void read_frame(ByteReader& reader, Frame& frame) {
+  read_fields(reader, frame);
+}
+
+void read_account(ByteReader& reader, BinaryAccount& account) {
+  read_fields(reader, account);
 }
 
 }  // namespace plimsoll::store::clickhouse

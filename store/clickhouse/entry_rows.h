@@ -8,10 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/byte_reader.h"
 #include "base/result.h"
 #include "store/clickhouse/batches.h"
 #include "store/clickhouse/connection.h"
+#include "store/door/symbols.h"
 #include "store/model/batch.h"
+#include "store/model/bindings.h"
 #include "store/model/dictionaries.h"
 
 namespace plimsoll::store::clickhouse {
@@ -35,11 +38,20 @@ Status for_each_table(const Batch& batch, BatchNumber number, std::span<const Ev
 // Some of the batch's rows.
 std::string encode_rows(std::span<const Row> rows, BatchNumber number);
 
-// All entries of an epoch, without the events of origins. kCorrupt where one is missing or there twice.
-Result<Dictionaries> read_dictionaries(Connection& connection, const EpochBatches& epoch);
-// Adds them.
-Status read_origin_events(Connection& connection, const EpochBatches& epoch, Dictionaries& entries);
+// The same of names that a search found: of the tables `bindings` and `binary_accounts`.
+Status for_each_name_table(std::span<const NamedBinary> binaries, BatchNumber number,
+                           const std::function<Status(const TableRows& rows)>& use);
+
+// Adds the entries of an epoch that are missing, the events of origins aside. kCorrupt where one is not there, or there twice; then some may
+// have been added.
+Status extend(Dictionaries& entries, Queryable& server, const EpochBatches& epoch);
+// Adds the events of origins that have none yet.
+Status extend_origin_events(Dictionaries& entries, Queryable& server, const EpochBatches& epoch);
 // Without the empty one.
-Result<std::vector<EventEntry>> read_events(Connection& connection, const EpochBatches& epoch);
+Result<std::vector<EventEntry>> read_events(Queryable& server, const EpochBatches& epoch);
+
+// Of a row of `bindings` from the column `function` on, and of `binary_accounts` from `quality` on.
+void read_frame(ByteReader& reader, Frame& frame);
+void read_account(ByteReader& reader, BinaryAccount& account);
 
 }  // namespace plimsoll::store::clickhouse

@@ -108,6 +108,16 @@ std::vector<Table> fact_tables() {
                {"discriminator", "UInt32"},
                {"start_line", "UInt32"},
                {"is_inlined", "UInt8"}}},
+      // What the last search for a binary's symbols came to.
+      {.name = "binary_accounts",
+       .order = "epoch, binary, batch",
+       .own = {{"binary", "UInt32"},
+               {"quality", "UInt8"},
+               {"generation", "Int64"},
+               {"reasons", "String", kPacked},
+               {"looked_at", "String", kPacked}}},
+      // The mark of a batch of names, which has rows of the last two tables alone.
+      {.name = "name_batches", .order = "batch", .own = {{"written_ns", "Int64"}}},
       {.name = "kernel_symbols",
        .order = "epoch, binary",
        .own = {{"binary", "UInt32"}, {"content", "String", kPacked}}},
@@ -278,6 +288,23 @@ Result<ServerVersion> parse_version(std::string_view text) {
     return fail(ErrorCode::kUnsupported, "the server says that its version is \"{}\"", text.substr(0, 80));
   }
   return version;
+}
+
+Status drop_epoch(Queryable& server, uint32_t epoch) {
+  // Its marks first: from then on nobody reads it, and who has begun to finds that out (ClickHouseRows).
+  std::vector<std::string_view> names{"batches", "name_batches"};
+  for (const Table& table : tables()) {
+    if (table.is_by_epoch && std::ranges::find(names, table.name) == names.end()) {
+      names.push_back(table.name);
+    }
+  }
+  for (const std::string_view name : names) {
+    const auto dropped = server.query(fmt::format("ALTER TABLE {} DROP PARTITION {}", name, epoch));
+    if (!dropped) {
+      return propagate(dropped, "dropping epoch {} of the table {}", epoch, name);
+    }
+  }
+  return {};
 }
 
 Status prepare_tables(Connection& connection) {

@@ -51,4 +51,7 @@ Result<ServerVersion> parse_version(std::string_view text);
 // ours has changed the tables. Another process may do the same at the same time.
 Status prepare_tables(Connection& connection);
 
+// Done again it does the rest. Not of the newest epoch: a reader would find that marks are missing.
+Status drop_epoch(Queryable& server, uint32_t epoch);
+
 }  // namespace plimsoll::store::clickhouse

@@ -7,6 +7,7 @@
 
 #include "store/clickhouse/clickhouse_rows.h"
 #include "store/clickhouse/entry_rows.h"
+#include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/schema.h"
 #include "store/model/batch.h"
 #include "tests/clickhouse/clickhouse_server.h"
@@ -95,6 +96,13 @@ Result<std::unique_ptr<store::RowSource>> make_clickhouse_rows(const std::vector
   insert_entries(0, {kEpoch, kBatch});
   insert_entries(1, {kEpoch, kBatch + 1});
   insert_entries(2, {kEpoch + 1, kBatch});
+  epoch.newest.batch = kBatch + 2;
+  epoch.newest.epoch = kEpoch;
+  store::clickhouse::RowBinaryWriter mark;
+  store::clickhouse::write_mark(epoch.newest, mark);
+  done =
+      done ? connection.insert("batches", store::clickhouse::table_called("batches").columns(), mark.bytes())
+           : done;
   if (!done) {
     return propagate(done);
   }

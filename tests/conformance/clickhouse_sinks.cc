@@ -65,17 +65,17 @@ class TestedClickHouseSink : public TestedSink {
   using Epoch = store::clickhouse::EpochBatches;
 
   Status add_epoch(const Epoch& epoch, Shown& shown) {
-    auto entries = store::clickhouse::read_dictionaries(connection_, epoch);
-    Status read =
-        entries ? store::clickhouse::read_origin_events(connection_, epoch, *entries) : propagate(entries);
+    store::Dictionaries entries;
+    Status read = store::clickhouse::extend(entries, connection_, epoch);
+    read = read ? store::clickhouse::extend_origin_events(entries, connection_, epoch) : read;
     std::map<uint32_t, std::vector<std::string>> frames;
     read = read ? read_frames(epoch, frames) : read;
-    read = read ? add_facts(epoch, *entries, shown) : read;
+    read = read ? add_facts(epoch, entries, shown) : read;
     if (!read) {
       return read;
     }
     store::Contents contents;
-    contents.dictionaries = *entries;
+    contents.dictionaries = entries;
     contents.rows = std::make_shared<store::clickhouse::ClickHouseRows>(pool_of(options_), epoch);
     const auto frames_of = [&](uint32_t location) { return frames[location]; };
     return ContentsInWords(contents, frames_of).add_to(shown);

@@ -8,6 +8,7 @@
 #include <ostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "proto/profile_codec.h"
 #include "store/building/batch_builder.h"
@@ -33,19 +34,32 @@ class TestedStore {
   virtual Status drop_first() = 0;
 };
 
-class TestedMemoryStore : public TestedStore {
+// Builds profiles into a sink, a batch of each.
+class ProfileAdder {
  public:
-  explicit TestedMemoryStore(uint64_t max_profiles) : store_(max_profiles) {}
+  explicit ProfileAdder(store::Sink& sink) : sink_(sink), builder_(sink) {}
 
-  Status add(const wire::RawProfile& profile) override {
+  Status add(const wire::RawProfile& profile) {
     const auto place = builder_.begin(true);
     const Status added = place ? builder_.add(profile, ++sequence_) : propagate(place);
-    const Status committed = added ? store_.sink().commit(builder_.take()) : added;
+    const Status committed = added ? sink_.commit(builder_.take()) : added;
     if (committed) {
       builder_.settle();
     }
     return committed;
   }
+
+ private:
+  store::Sink& sink_;
+  store::BatchBuilder builder_;
+  int64_t sequence_ = 0;
+};
+
+class TestedMemoryStore : public TestedStore {
+ public:
+  explicit TestedMemoryStore(uint64_t max_profiles) : store_(max_profiles) {}
+
+  Status add(const wire::RawProfile& profile) override { return adder_.add(profile); }
   store::Source& source() override { return store_; }
   store::Symbols& symbols() override { return store_; }
   Status damage_first() override {
@@ -59,8 +73,7 @@ class TestedMemoryStore : public TestedStore {
 
  private:
   MemoryStore store_;
-  store::BatchBuilder builder_{store_.sink()};
-  int64_t sequence_ = 0;
+  ProfileAdder adder_{store_.sink()};
 };
 
 // A data directory.
@@ -103,21 +116,29 @@ struct StoreImplementation {
   uint64_t max_profiles = UINT64_MAX;  // of a block
   // It may keep files in `folder`.
   std::function<std::unique_ptr<TestedStore>(const std::string& folder)> make;
+  // Why this machine has not what it needs, for GTEST_SKIP(); empty: it has.
+  std::string (*why_missing)() = [] { return std::string(); };
+  // Whether contents that a caller has keep the rows of blocks that are dropped; else these fail with kUnavailable.
+  bool keeps_dropped_rows = true;
 
   bool has_many_blocks() const { return max_profiles != UINT64_MAX; }
 };
+
+// Those of a test program, which are defined in a source of their own: the suite is compiled for each.
+std::vector<StoreImplementation> store_implementations();
 
 inline void PrintTo(const StoreImplementation& implementation, std::ostream* out) {
   *out << implementation.name;
 }
 
 inline StoreImplementation memory_store(const std::string& name, uint64_t max_profiles) {
-  return {name, max_profiles,
-          [=](const std::string&) { return std::make_unique<TestedMemoryStore>(max_profiles); }};
+  return {.name = name, .max_profiles = max_profiles, .make = [=](const std::string&) {
+            return std::make_unique<TestedMemoryStore>(max_profiles);
+          }};
 }
 
 inline StoreImplementation local_store(const std::string& name, uint64_t max_profiles) {
-  return {name, max_profiles, [=](const std::string& folder) {
+  return {.name = name, .max_profiles = max_profiles, .make = [=](const std::string& folder) {
             return std::make_unique<TestedLocalStore>(folder, max_profiles);
           }};
 }

@@ -1,0 +1,124 @@
+#include "store/clickhouse/clickhouse_source.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "store/clickhouse/row_binary.h"
+
+namespace plimsoll::store::clickhouse {
+namespace {
+
+// How many batches of names an epoch has.
+Result<std::map<uint32_t, uint64_t>> count_name_batches(Queryable& server) {
+  const auto answer = server.query("SELECT epoch, count() FROM name_batches GROUP BY epoch FORMAT RowBinary");
+  if (!answer) {
+    return propagate(answer);
+  }
+  std::map<uint32_t, uint64_t> counts;
+  const Status read = for_each_row(*answer, "name_batches", [&](ByteReader& reader) -> Status {
+    const auto epoch = reader.read<uint32_t>();
+    counts[epoch] = reader.read<uint64_t>();
+    return {};
+  });
+  return read ? Result<std::map<uint32_t, uint64_t>>(std::move(counts)) : propagate(read);
+}
+
+}  // namespace
+
+Result<Contents> ClickHouseSource::newest(const TimeSpans& times) {
+  while (true) {
+    const auto chosen = choose(times);
+    if (!chosen) {
+      return propagate(chosen);
+    }
+    auto contents = chosen->series->newest(chosen->parts, chosen->facts);
+    // Where an epoch was found damaged, or has been dropped meanwhile, the others are chosen next.
+    if (contents && (*contents || std::ranges::none_of(chosen->epochs, [](const auto& epoch) {
+          return epoch->damage().has_value();
+        }))) {
+      return std::move(*contents);
+    }
+  }
+}
+
+Result<ClickHouseSource::Chosen> ClickHouseSource::choose(const TimeSpans& times) {
+  const std::lock_guard lock(mutex_);
+  if (const Status followed = follow_epochs(); !followed) {
+    return propagate(followed);
+  }
+  Chosen chosen;
+  std::shared_ptr<EpochReader> newest;
+  for (const auto& [number, epoch] : epochs_) {
+    if (const auto damage = epoch->damage()) {
+      chosen.facts.damaged_blocks.push_back(*damage);
+      continue;
+    }
+    const auto covered = epoch->times();
+    if (!covered) {
+      return propagate(covered);
+    }
+    newest = epoch;
+    chosen.facts.history_from_ns = std::min(chosen.facts.history_from_ns, covered->from_ns);
+    chosen.facts.history_to_ns = std::max(chosen.facts.history_to_ns, covered->to_ns);
+    epoch->forget_old_entries();
+    if (touches(times, covered->from_ns, covered->to_ns, distance_within_draw_ns(covered->max_interval_ns))) {
+      chosen.epochs.push_back(epoch);
+    }
+  }
+  if (newest == nullptr) {
+    return fail(ErrorCode::kCorrupt, "no epoch of {} can be read: {}", connections_->options().database,
+                chosen.facts.damaged_blocks.front().why);
+  }
+  if (chosen.epochs.empty()) {
+    chosen.epochs.push_back(newest);
+  }
+  chosen.parts = {chosen.epochs.begin(), chosen.epochs.end()};
+  chosen.series = series_.of(chosen.parts);
+  return chosen;
+}
+
+Status ClickHouseSource::follow_epochs() {
+  const auto committed = committed_.newest(*connections_);
+  const auto names = committed ? count_name_batches(*connections_) : propagate(committed);
+  if (!names) {
+    return propagate(names, "reading what is committed in ClickHouse");
+  }
+  // Before the first batch there is an epoch without any, which that will be of.
+  const CommittedBatches::Epochs epochs =
+      (*committed)->empty() ? CommittedBatches::Epochs{{1, {.epoch = 1}}} : **committed;
+  forget_others(epochs);
+  for (const auto& [number, batches] : epochs) {
+    auto& epoch = epochs_[number];
+    if (epoch == nullptr) {
+      epoch = std::make_shared<EpochReader>(connections_, number);
+    }
+    const auto count = names->find(number);
+    epoch->follow(batches, count == names->end() ? 0 : count->second, number == epochs.rbegin()->first);
+  }
+  return {};
+}
+
+void ClickHouseSource::forget_others(const CommittedBatches::Epochs& epochs) {
+  if (std::erase_if(epochs_, [&](const auto& epoch) { return !epochs.contains(epoch.first); }) == 0) {
+    return;
+  }
+  std::unordered_set<const PartReader*> known;
+  for (const auto& [number, epoch] : epochs_) {
+    known.insert(epoch.get());
+  }
+  series_.forget_where([&](const PartReader& part) { return !known.contains(&part); });
+}
+
+void ClickHouseSource::forget_dropped() {
+  const std::lock_guard lock(mutex_);
+  // What fails now fails again with the next question, which says so.
+  static_cast<void>(follow_epochs().has_value());
+}
+
+std::vector<uint64_t> ClickHouseSource::lineages() const {
+  const std::lock_guard lock(mutex_);
+  return series_.lineages();
+}
+
+}  // namespace plimsoll::store::clickhouse

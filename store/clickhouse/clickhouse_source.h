@@ -1,0 +1,55 @@
+// What questions read of a store in ClickHouse (store/door/source.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/result.h"
+#include "store/clickhouse/batches.h"
+#include "store/clickhouse/connection.h"
+#include "store/clickhouse/epoch_reader.h"
+#include "store/clickhouse/merged_rows.h"
+#include "store/door/source.h"
+#include "store/joined/part_series.h"
+#include "store/joined/recent_series.h"
+
+namespace plimsoll::store::clickhouse {
+
+// Beside a writer, in another process or this one. Without anything new a question costs two short statements before its own. Entries of
+// epochs that were asked for last are in memory, those of others are read again.
+class ClickHouseSource : public Source {
+ public:
+  // The tables are there (prepare_tables). `max_bytes`: as RecentSeries has it.
+  explicit ClickHouseSource(std::shared_ptr<ConnectionPool> connections,
+                            uint64_t max_bytes = default_series_bytes())
+      : connections_(std::move(connections)), series_(&merge_rows, max_bytes) {}
+
+  // Of contents that a caller has, rows of an epoch that was dropped since can be read no more (kUnavailable).
+  Result<Contents> newest(const TimeSpans& times) override;
+
+  void forget_dropped() override;
+  std::vector<uint64_t> lineages() const override;
+
+ private:
+  struct Chosen {
+    std::vector<std::shared_ptr<EpochReader>> epochs;
+    PartSeries::Readers parts;  // the same
+    std::shared_ptr<RecentSeries::Series> series;
+    PartFacts facts;
+  };
+
+  Result<Chosen> choose(const TimeSpans& times);
+  Status follow_epochs();
+  void forget_others(const CommittedBatches::Epochs& epochs);
+
+  const std::shared_ptr<ConnectionPool> connections_;
+  CommittedBatches committed_;
+  mutable std::mutex mutex_;
+  std::map<uint32_t, std::shared_ptr<EpochReader>> epochs_;  // protected by mutex_; by number
+  RecentSeries series_;                                      // likewise
+};
+
+}  // namespace plimsoll::store::clickhouse

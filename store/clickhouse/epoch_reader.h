@@ -1,0 +1,89 @@
+// An epoch in ClickHouse as a reader follows it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "store/clickhouse/batches.h"
+#include "store/clickhouse/connection.h"
+#include "store/clickhouse/epoch_names.h"
+#include "store/joined/part_reader.h"
+#include "store/model/damaged_part.h"
+
+namespace plimsoll::store::clickhouse {
+
+// That the windows of its profiles cover; from > to: it has none.
+struct EpochTimes {
+  int64_t from_ns = INT64_MAX;
+  int64_t to_ns = INT64_MIN;
+  int64_t max_interval_ns = 0;  // of their draws
+};
+
+// Reads what is new alone. Any thread.
+class EpochReader : public PartReader {
+ public:
+  EpochReader(std::shared_ptr<ConnectionPool> connections, uint32_t epoch)
+      : connections_(std::move(connections)), number_(epoch), state_{.batches = {.epoch = epoch}} {}
+
+  // What is committed now, and how many batches of names: version() and read() are of that. `is_newest`: others may have names that come, and
+  // no more profiles.
+  void follow(const EpochBatches& batches, uint64_t name_batches, bool is_newest);
+
+  // Of what it follows.
+  Result<EpochTimes> times();
+
+  // Why nothing of it can be read: an attempt has found entries missing. For a minute: a replica may have lagged behind.
+  std::optional<DamagedPart> damage();
+
+  std::string name() const override;
+  Result<int64_t> version() override;
+  Result<PartContents> read(const EntriesMark& known) override;
+
+  // Frees what is known of an epoch that is complete and has had no new names for a while, unless it is being read. A caller that has been
+  // given it keeps it.
+  void forget_old_entries();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // What is committed.
+  struct State {
+    EpochBatches batches;
+    uint64_t name_batches = 0;
+    bool is_newest = true;
+    int64_t version = 1;
+  };
+
+  State state() const;
+  Status extend(const State& state);
+  void forget();
+  void forget_unless_extended(const State& state);
+  void note_damage(const Error& error);
+
+  const std::shared_ptr<ConnectionPool> connections_;
+  const uint32_t number_;
+
+  mutable std::mutex state_mutex_;
+  State state_;  // protected by state_mutex_, like all up to the next mutex
+  std::optional<DamagedPart> damage_;
+  Clock::time_point damaged_until_;
+
+  std::mutex times_mutex_;
+  EpochTimes times_;          // protected by times_mutex_
+  size_t timed_origins_ = 1;  // likewise: of which they are
+
+  std::mutex mutex_;
+  std::shared_ptr<const PartEntries>
+      entries_;  // protected by mutex_, like all below; none: they were forgotten, or not read yet
+  EpochNames names_;
+  EntriesMark mark_;                           // of entries_
+  int64_t reading_ = 0;                        // likewise
+  std::optional<Clock::time_point> extended_;  // when there were new ones last
+};
+
+}  // namespace plimsoll::store::clickhouse

@@ -1,0 +1,73 @@
+// A store in ClickHouse, for the conformance suite of Source and Symbols.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/clickhouse/clickhouse_sink.h"
+#include "store/clickhouse/clickhouse_source.h"
+#include "store/clickhouse/clickhouse_symbols.h"
+#include "store/clickhouse/schema.h"
+#include "tests/clickhouse/clickhouse_server.h"
+#include "tests/conformance/stores.h"
+
+namespace plimsoll::testing {
+namespace {
+
+int64_t always_now_ns() {
+  return int64_t{1'700'000'000} * 1'000'000'000;
+}
+
+class TestedClickHouseStore : public TestedStore {
+ public:
+  explicit TestedClickHouseStore(uint64_t max_profiles)
+      : options_(ClickHouseServer::shared().new_database()),
+        sink_(*store::clickhouse::ClickHouseSink::open(options_, {.max_profiles = max_profiles},
+                                                       &always_now_ns)) {}
+
+  Status add(const wire::RawProfile& profile) override { return adder_.add(profile); }
+  store::Source& source() override { return source_; }
+  store::Symbols& symbols() override { return symbols_; }
+
+  Status damage_first() override {
+    const auto epoch = first_epoch();
+    const auto damaged =
+        epoch ? connections_->query(fmt::format("ALTER TABLE stacks DROP PARTITION {}", *epoch))
+              : propagate(epoch);
+    return damaged ? Status() : propagate(damaged);
+  }
+  Status drop_first() override {
+    const auto epoch = first_epoch();
+    return epoch ? store::clickhouse::drop_epoch(*connections_, *epoch) : propagate(epoch);
+  }
+
+ private:
+  Result<uint32_t> first_epoch() {
+    store::clickhouse::CommittedBatches committed;
+    const auto epochs = committed.newest(*connections_);
+    return epochs ? Result<uint32_t>((*epochs)->begin()->first) : propagate(epochs);
+  }
+
+  const store::clickhouse::ConnectionOptions options_;
+  const std::unique_ptr<store::clickhouse::ClickHouseSink> sink_;
+  const std::shared_ptr<store::clickhouse::ConnectionPool> connections_ =
+      std::make_shared<store::clickhouse::ConnectionPool>(options_);
+  store::clickhouse::ClickHouseSource source_{connections_};
+  store::clickhouse::ClickHouseSymbols symbols_{connections_, sink_->session(), &always_now_ns};
+  ProfileAdder adder_{*sink_};
+};
+
+StoreImplementation clickhouse_store(const std::string& name, uint64_t max_profiles) {
+  return {.name = name,
+          .max_profiles = max_profiles,
+          .make = [=](const std::string&) { return std::make_unique<TestedClickHouseStore>(max_profiles); },
+          .why_missing = &ClickHouseServer::why_missing,
+          .keeps_dropped_rows = false};
+}
+
+}  // namespace
+
+std::vector<StoreImplementation> store_implementations() {
+  return {clickhouse_store("ClickHouse", UINT64_MAX), clickhouse_store("ClickHouseInEpochsOf5", 5)};
+}
+
+}  // namespace plimsoll::testing
