@@ -81,6 +81,7 @@ Result<BurstTracepoint> burst_tracepoint(BurstEventKind kind, const TracepointFo
       needed = {{&tracepoint.call, "id", 4}};
       break;
     case BurstEventKind::kPageFault:
+    case BurstEventKind::kSample:  // of no tracepoint
       break;
     case BurstEventKind::kDiskIssue:
     case BurstEventKind::kDiskDone:
@@ -246,6 +247,7 @@ bool EventCollector::decode(Bytes record) {
       break;
     }
     case BurstEventKind::kPageFault:
+    case BurstEventKind::kSample:
       break;
     case BurstEventKind::kDiskIssue:
     case BurstEventKind::kDiskDone:

@@ -73,10 +73,15 @@ TEST(FuzzBursts, DamagedRecordingsAreRefusedOrSound) {
   recording.machine = "m";
   recording.config_bits = 0x7F00;
   recording.threads = {{0, 0, "idle"}, {1, 1, "a"}, {2, 2, "b"}};
+  recording.stacks = {
+      .binaries = {{"/bin/a", "12345678"}, {"[kernel]", ""}},
+      .frames = {{0x1000, 0, BurstAddressKind::kElf, ""}, {0x10, 1, BurstAddressKind::kKernel, "schedule"}},
+      .nodes = {{0, 0}, {1, 1}, {0, 1}}};
   Burst burst;
   for (uint32_t i = 0; i < 30; ++i) {
-    burst.events.push_back({1'000'000 + i * int64_t{1000}, i, i, i % 3, 0, static_cast<uint16_t>(i % 2),
-                            static_cast<BurstEventKind>(i % kBurstEventKinds)});
+    const auto kind = static_cast<BurstEventKind>(i % kBurstEventKinds);
+    burst.events.push_back({1'000'000 + i * int64_t{1000}, kind == BurstEventKind::kSample ? i % 4 : i, i,
+                            i % 3, 0, static_cast<uint16_t>(i % 2), kind});
   }
   burst.on_ns = 1'000'000;
   burst.off_ns = 1'030'000;
@@ -95,6 +100,11 @@ TEST(FuzzBursts, DamagedRecordingsAreRefusedOrSound) {
         ASSERT_LT(event.thread, decoded->threads.size());
         ASSERT_LT(event.other, decoded->threads.size());
         ASSERT_LT(static_cast<size_t>(event.kind), kBurstEventKinds);
+        if (event.kind == BurstEventKind::kSample) {
+          decoded->stacks.for_each_frame(event.first, [&](uint32_t frame) {
+            ASSERT_FALSE(name_of_frame(decoded->stacks, frame).empty());
+          });
+        }
       }
     }
     // Joins all bursts, too.

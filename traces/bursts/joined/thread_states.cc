@@ -254,6 +254,7 @@ class Joining {
       case BurstEventKind::kSyscallEnter:
       case BurstEventKind::kSyscallExit:
       case BurstEventKind::kPageFault:
+      case BurstEventKind::kSample:
         see_running(event.thread, event.cpu, event.time_ns);
         threads_[event.thread].cpu = event.cpu;
         return;

@@ -1,5 +1,6 @@
 #include "traces/bursts/recording/burst_file.h"
 
+#include <fmt/format.h>
 #include <zstd.h>
 
 #include <algorithm>
@@ -13,9 +14,16 @@ namespace {
 constexpr std::string_view kMagic = "PLIMBRST";
 constexpr size_t kHeaderBytes = 32;
 constexpr uint32_t kVersionWithoutDraws = 1;
+constexpr uint32_t kVersionWithoutSamples = 2;
 constexpr int kCompressionLevel = 3;
 constexpr uint64_t kMaxTextBytes = 4096;
 constexpr uint64_t kMaxThreads = 4'000'000;
+constexpr uint64_t kMaxBinaries = 1'000'000;
+constexpr uint64_t kMaxFrames = 4'000'000;
+constexpr uint64_t kMaxStackNodes = 16'000'000;
+constexpr uint64_t kMinBinaryBytes = 2;
+constexpr uint64_t kMinFrameBytes = 4;
+constexpr uint64_t kMinStackNodeBytes = 2;
 // A time plus an offset less a planned time does not overflow, nor a burst's length times kMaxThreads. 36 years of uptime, dates until 2116, and 36 minutes.
 constexpr int64_t kMaxTimeNs = int64_t{1} << 60;
 constexpr int64_t kMaxWallNs = int64_t{1} << 62;
@@ -29,6 +37,7 @@ constexpr uint64_t kMinEventBytes = 5;
 constexpr uint64_t kMinThreadBytes = 3;
 // Of version 1, whose bursts are smaller.
 constexpr uint64_t kKindsWithoutDraws = 7;
+constexpr uint64_t kKindsWithoutSamples = 11;
 constexpr uint64_t kMinBurstBytes = 8 + kKindsWithoutDraws;
 
 class Writer {
@@ -157,10 +166,17 @@ void write_events(const std::vector<BurstEvent>& events, Writer& out) {
   }
 }
 
-std::vector<BurstEvent> read_events(uint64_t max_events, size_t threads, uint64_t kinds, Reader& in) {
+// What the events of a recording may refer to.
+struct EventBounds {
+  size_t threads = 0;
+  uint64_t kinds = 0;
+  uint64_t last_stack = 0;
+};
+
+std::vector<BurstEvent> read_events(uint64_t max_events, const EventBounds& bounds, Reader& in) {
   std::vector<BurstEvent> events(in.count(max_events, kMinEventBytes));
   for (BurstEvent& event : events) {
-    event.kind = static_cast<BurstEventKind>(in.number_up_to(kinds - 1));
+    event.kind = static_cast<BurstEventKind>(in.number_up_to(bounds.kinds - 1));
   }
   for (BurstEvent& event : events) {
     event.cpu = static_cast<uint16_t>(in.number_up_to(UINT16_MAX));
@@ -171,7 +187,7 @@ std::vector<BurstEvent> read_events(uint64_t max_events, size_t threads, uint64_
     before_ns += static_cast<uint64_t>(in.signed_number());
     event.time_ns = static_cast<int64_t>(before_ns);
   }
-  const uint64_t last_thread = threads == 0 ? 0 : threads - 1;
+  const uint64_t last_thread = bounds.threads == 0 ? 0 : bounds.threads - 1;
   for (BurstEvent& event : events) {
     event.thread = static_cast<uint32_t>(in.number_up_to(last_thread));
   }
@@ -179,7 +195,7 @@ std::vector<BurstEvent> read_events(uint64_t max_events, size_t threads, uint64_
     if (has_other(event.kind)) {
       event.other = static_cast<uint32_t>(in.number_up_to(last_thread));
     } else {
-      event.first = in.number();
+      event.first = in.number_up_to(event.kind == BurstEventKind::kSample ? bounds.last_stack : UINT64_MAX);
     }
   }
   for (BurstEvent& event : events) {
@@ -204,18 +220,75 @@ void write_burst(const Burst& burst, Writer& out) {
   write_events(burst.events, out);
 }
 
-Burst read_burst(uint64_t max_events, size_t threads, uint64_t kinds, Reader& in) {
+Burst read_burst(uint64_t max_events, const EventBounds& bounds, Reader& in) {
   Burst burst;
   for (int64_t* value : {&burst.planned.begin_ms, &burst.planned.end_ms, &burst.on_ns, &burst.off_ns,
                          &burst.wall_offset_on_ns, &burst.wall_offset_off_ns}) {
     *value = in.signed_number();
   }
-  for (uint64_t kind = 0; kind < kinds; ++kind) {
+  for (uint64_t kind = 0; kind < bounds.kinds; ++kind) {
     burst.lost[kind] = in.number();
   }
   burst.unread_bytes = in.number();
-  burst.events = read_events(max_events, threads, kinds, in);
+  burst.events = read_events(max_events, bounds, in);
   return burst;
+}
+
+void write_stacks(const BurstStacks& stacks, Writer& out) {
+  out.number(stacks.binaries.size());
+  for (const BurstBinary& binary : stacks.binaries) {
+    out.text(binary.path);
+    out.text(binary.build_id);
+  }
+  out.number(stacks.frames.size());
+  for (const BurstFrame& frame : stacks.frames) {
+    out.number(static_cast<uint64_t>(frame.kind));
+    out.number(frame.binary);
+    out.number(frame.address);
+    out.text(frame.function);
+  }
+  out.number(stacks.nodes.size());
+  for (const BurstStackNode& node : stacks.nodes) {
+    out.number(node.frame);
+    out.number(node.caller);
+  }
+}
+
+// Takes what it needs of the memory that is left.
+BurstStacks read_stacks(uint64_t& bytes_left, Reader& in) {
+  const auto count = [&](uint64_t max, uint64_t min_bytes, size_t size) {
+    const uint64_t counted = in.count(std::min<uint64_t>(max, bytes_left / size), min_bytes);
+    bytes_left -= counted * size;
+    return counted;
+  };
+  BurstStacks stacks;
+  stacks.binaries.resize(count(kMaxBinaries, kMinBinaryBytes, sizeof(BurstBinary)));
+  for (BurstBinary& binary : stacks.binaries) {
+    binary.path = in.text();
+    binary.build_id = in.text();
+  }
+  stacks.frames.resize(count(kMaxFrames, kMinFrameBytes, sizeof(BurstFrame)));
+  const uint64_t last_binary = stacks.binaries.empty() ? 0 : stacks.binaries.size() - 1;
+  for (BurstFrame& frame : stacks.frames) {
+    frame.kind = static_cast<BurstAddressKind>(in.number_up_to(kBurstAddressKinds - 1));
+    frame.binary = static_cast<uint32_t>(in.number_up_to(last_binary));
+    frame.address = in.number();
+    frame.function = in.text();
+  }
+  stacks.nodes.resize(count(kMaxStackNodes, kMinStackNodeBytes, sizeof(BurstStackNode)));
+  const uint64_t last_frame = stacks.frames.empty() ? 0 : stacks.frames.size() - 1;
+  uint64_t before = 0;
+  for (BurstStackNode& node : stacks.nodes) {
+    node.frame = static_cast<uint32_t>(in.number_up_to(last_frame));
+    node.caller = static_cast<uint32_t>(in.number_up_to(before++));
+  }
+  return stacks;
+}
+
+// That no index leads to a table that is empty.
+bool has_whole_stacks(const BurstStacks& stacks) {
+  return (stacks.frames.empty() || !stacks.binaries.empty()) &&
+         (stacks.nodes.empty() || !stacks.frames.empty());
 }
 
 Result<BurstRecording> read_content(Bytes content, uint32_t version, const BurstFileLimits& limits) {
@@ -241,14 +314,24 @@ Result<BurstRecording> read_content(Bytes content, uint32_t version, const Burst
     thread.pid = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
     thread.name = in.text();
   }
-  const uint64_t kinds = version > kVersionWithoutDraws ? uint64_t{kBurstEventKinds} : kKindsWithoutDraws;
   uint64_t events_left = limits.max_events;
-  const uint64_t bytes_left = limits.max_decoded_bytes - recording.threads.size() * sizeof(BurstThread);
+  uint64_t bytes_left = limits.max_decoded_bytes - recording.threads.size() * sizeof(BurstThread);
+  if (version > kVersionWithoutSamples) {
+    recording.stacks = read_stacks(bytes_left, in);
+    if (!has_whole_stacks(recording.stacks)) {
+      return fail(ErrorCode::kCorrupt, "stacks of samples are of no frame, or frames of no binary");
+    }
+  }
+  const EventBounds bounds{.threads = recording.threads.size(),
+                           .kinds = version > kVersionWithoutSamples ? uint64_t{kBurstEventKinds}
+                                    : version > kVersionWithoutDraws ? kKindsWithoutSamples
+                                                                     : kKindsWithoutDraws,
+                           .last_stack = recording.stacks.nodes.size()};
   const uint64_t max_bursts = std::min<uint64_t>(kMaxBursts, bytes_left / sizeof(Burst));
   const uint64_t bursts = in.count(max_bursts, kMinBurstBytes);
   recording.bursts.reserve(bursts);
   for (uint64_t i = 0; i < bursts && in.ok(); ++i) {
-    Burst burst = read_burst(events_left, recording.threads.size(), kinds, in);
+    Burst burst = read_burst(events_left, bounds, in);
     const bool is_ordered = std::ranges::is_sorted(burst.events, {}, &BurstEvent::time_ns);
     if (!is_ordered || (recording.threads.empty() && !burst.events.empty())) {
       return fail(ErrorCode::kCorrupt, "events of burst {} are out of order, or of no thread", i);
@@ -303,9 +386,16 @@ Result<Framed> content_of(Bytes encoded) {
 
 std::string_view name_of(BurstEventKind kind) {
   constexpr std::array<std::string_view, kBurstEventKinds> kNames{
-      "switch",     "wake",       "new-thread", "mark-call",   "syscall-enter",  "syscall-exit",
-      "page-fault", "disk-issue", "disk-done",  "packet-sent", "packet-received"};
+      "switch",     "wake",       "new-thread", "mark-call",   "syscall-enter",   "syscall-exit",
+      "page-fault", "disk-issue", "disk-done",  "packet-sent", "packet-received", "sample"};
   return kNames[static_cast<size_t>(kind)];
+}
+
+std::string name_of_frame(const BurstStacks& stacks, uint32_t frame) {
+  const BurstFrame& named = stacks.frames[frame];
+  const std::string& path = stacks.binaries[named.binary].path;
+  return named.function.empty() ? fmt::format("{}+{:#x}", path.substr(path.rfind('/') + 1), named.address)
+                                : named.function;
 }
 
 uint64_t Burst::all_lost() const {
@@ -341,6 +431,7 @@ std::string encode_bursts(const BurstRecording& recording) {
     out.number(thread.pid);
     out.text(thread.name);
   }
+  write_stacks(recording.stacks, out);
   out.number(recording.bursts.size());
   for (const Burst& burst : recording.bursts) {
     write_burst(burst, out);

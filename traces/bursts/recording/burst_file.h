@@ -13,8 +13,8 @@
 
 namespace plimsoll::traces {
 
-// Version 1 has no draw, and no kinds of events after page faults; it is read.
-inline constexpr uint32_t kBurstFileVersion = 2;
+// Version 1 has no draw, and no kinds of events after page faults; version 2 has no samples. Both are read.
+inline constexpr uint32_t kBurstFileVersion = 3;
 
 struct BurstFileLimits {
   uint64_t max_encoded_bytes = uint64_t{512} << 20;

@@ -25,8 +25,9 @@ enum class BurstEventKind : uint8_t {
   kDiskDone,        // it is done, in an interrupt that came upon `thread`
   kPacketSent,      // first: bytes
   kPacketReceived,  // likewise, in an interrupt that came upon `thread`
+  kSample,          // `thread` was on this CPU; first: its stack (BurstStacks)
 };
-inline constexpr size_t kBurstEventKinds = 11;
+inline constexpr size_t kBurstEventKinds = 12;
 std::string_view name_of(BurstEventKind kind);
 
 struct BurstEvent {
@@ -47,6 +48,55 @@ struct BurstThread {
   std::string name;  // empty: unknown
   bool operator==(const BurstThread&) const = default;
 };
+
+// A file with code, or a part of the kernel.
+struct BurstBinary {
+  std::string path;      // "[kernel]", or the name of a module; "[unknown]" of code in no file
+  std::string build_id;  // bytes; empty: unknown
+  bool operator==(const BurstBinary&) const = default;
+};
+
+enum class BurstAddressKind : uint8_t {
+  kElf = 0,     // as the file's program headers have it
+  kFileOffset,  // those were out of reach
+  kKernel,      // from where the kernel or the module begins
+};
+inline constexpr size_t kBurstAddressKinds = 3;
+
+// A place in code. Of calls it lies within the calling instruction.
+struct BurstFrame {
+  uint64_t address = 0;
+  uint32_t binary = 0;  // index of BurstStacks::binaries
+  BurstAddressKind kind = BurstAddressKind::kElf;
+  std::string function;  // empty: unknown; of the kernel known to the machine that recorded
+  bool operator==(const BurstFrame&) const = default;
+};
+
+// A frame, and the stack of its callers.
+struct BurstStackNode {
+  uint32_t frame = 0;   // index of BurstStacks::frames
+  uint32_t caller = 0;  // a stack
+  bool operator==(const BurstStackNode&) const = default;
+};
+
+// The stacks of samples, as a tree. Stack 0 is empty; stack n is nodes[n - 1] and its callers, which are lower numbers.
+struct BurstStacks {
+  std::vector<BurstBinary> binaries;
+  std::vector<BurstFrame> frames;
+  std::vector<BurstStackNode> nodes;
+  bool operator==(const BurstStacks&) const = default;
+
+  // Calls `visit(index of a frame)`, the innermost first.
+  template <typename Visit>
+  void for_each_frame(uint64_t stack, const Visit& visit) const {
+    for (; stack != 0; stack = nodes[stack - 1].caller) {
+      visit(nodes[stack - 1].frame);
+    }
+  }
+};
+
+// For people: its function, else "binary+0x1136".
+std::string name_of_frame(const BurstStacks& stacks, uint32_t frame);
 
 struct Burst {
   BurstTimes planned;
@@ -81,6 +131,7 @@ struct BurstRecording {
   ClockState clock;
   std::vector<std::string> notes;  // what could not be recorded, and why
   std::vector<BurstThread> threads;
+  BurstStacks stacks;  // of samples
   std::vector<Burst> bursts;
   bool operator==(const BurstRecording&) const = default;
 };

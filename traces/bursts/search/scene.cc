@@ -314,6 +314,7 @@ class SceneMaker {
           break;
         case BurstEventKind::kSwitch:
         case BurstEventKind::kMarkCall:
+        case BurstEventKind::kSample:
           break;
       }
     }

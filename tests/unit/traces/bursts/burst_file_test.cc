@@ -20,6 +20,11 @@ BurstRecording recording_of(size_t events) {
   recording.clock = {.is_synchronized = true, .max_error_ns = 1'000'000, .estimated_error_ns = 2000};
   recording.notes = {"not recorded: page-fault: there is none"};
   recording.threads = {{0, 0, "idle"}, {71, 70, "worker"}, {UINT32_MAX, 0, std::string("\xff\0x", 3)}};
+  recording.stacks = {.binaries = {{"/usr/bin/worker", std::string("\x12\0\xff", 3)}, {"[kernel]", ""}},
+                      .frames = {{0x1136, 0, BurstAddressKind::kElf, ""},
+                                 {UINT64_MAX, 0, BurstAddressKind::kFileOffset, ""},
+                                 {0x40, 1, BurstAddressKind::kKernel, "schedule"}},
+                      .nodes = {{0, 0}, {1, 1}, {2, 1}}};
   std::mt19937_64 random(1);
   for (int64_t i = 0; i < 2; ++i) {
     Burst burst;
@@ -41,7 +46,7 @@ BurstRecording recording_of(size_t events) {
                       .kind = static_cast<BurstEventKind>(random() % kBurstEventKinds)};
       const bool has_other = made.kind <= BurstEventKind::kNewThread;
       made.other = has_other ? static_cast<uint32_t>(random() % 3) : 0;
-      made.first = random() % 400;
+      made.first = random() % (made.kind == BurstEventKind::kSample ? 4 : 400);
       const bool has_second = made.kind == BurstEventKind::kMarkCall ||
                               made.kind == BurstEventKind::kDiskIssue ||
                               made.kind == BurstEventKind::kDiskDone;
@@ -95,38 +100,77 @@ TEST(BurstFile, NoticesDamage) {
     ASSERT_EQ(decode_bursts(as_bytes(damaged)).has_value(), is_reserved) << at;
   }
   std::string newer = sound;
-  newer[8] = 3;
+  newer[8] = 4;
   EXPECT_EQ(decode_bursts(as_bytes(newer)).error().code, ErrorCode::kUnsupported);
 }
 
-// Of version 1, which plimsolld 0.1 has written: machine "old", config 7,8, nothing else. zstd keeps so few bytes as they are.
-TEST(BurstFile, ReadsRecordingsWithoutDraws) {
-  BurstRecording recording;
-  recording.machine = "old";
-  recording.config_bits = 0x7F00;
-  std::string encoded = encode_bursts(recording);
-  const size_t machine = encoded.find("\3old");
-  ASSERT_NE(machine, std::string::npos);
-  ASSERT_EQ(encoded[machine + 4], '\0');  // the draw
-  const std::string content = encoded.substr(machine, 4) + encoded.substr(machine + 5);
+std::string file_of(uint32_t version, const std::string& content) {
   // A frame of one raw block (RFC 8878): magic, content size in a byte, block of so many bytes, the last one.
   std::string frame("\x28\xb5\x2f\xfd\x20", 5);
   frame += static_cast<char>(content.size());
   frame += static_cast<char>(content.size() << 3U | 1U);
   frame += std::string(2, '\0') + content;
+  std::string encoded = "PLIMBRST";
   const auto append = [&](auto value) {
     encoded.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
-  encoded = encoded.substr(0, 8);
-  append(uint32_t{1});
+  append(version);
   append(uint32_t{0});
   append(uint64_t{frame.size()});
   append(checksum64(as_bytes(frame)));
-  encoded += frame;
-  ASSERT_TRUE(check_burst_framing(as_bytes(encoded)));
-  const auto decoded = decode_bursts(as_bytes(encoded));
-  ASSERT_TRUE(decoded) << decoded.error().text();
-  EXPECT_TRUE(*decoded == recording);
+  return encoded + frame;
+}
+
+// Machine "old", config 7,8, nothing else: version 1 has no draw, version 2 no stacks.
+TEST(BurstFile, ReadsOlderVersions) {
+  BurstRecording recording;
+  recording.machine = "old";
+  recording.config_bits = 0x7F00;
+  const std::string machine = "\3old";
+  const std::string draw(1, '\0');
+  const std::string rest = "\x80\xfe\x01" + std::string(7, '\0');
+  for (const std::string& encoded : {file_of(1, machine + rest), file_of(2, machine + draw + rest),
+                                     file_of(3, machine + draw + rest + std::string(3, '\0'))}) {
+    ASSERT_TRUE(check_burst_framing(as_bytes(encoded)));
+    const auto decoded = decode_bursts(as_bytes(encoded));
+    ASSERT_TRUE(decoded) << decoded.error().text();
+    EXPECT_TRUE(*decoded == recording);
+  }
+  EXPECT_FALSE(decode_bursts(as_bytes(file_of(3, machine + draw + rest))));
+}
+
+TEST(BurstFile, ChecksIndexesOfStacks) {
+  const BurstRecording sound = recording_of(200);
+  const auto is_refused = [&](auto&& change) {
+    BurstRecording changed = sound;
+    change(changed);
+    return !decode_bursts(as_bytes(encode_bursts(changed))).has_value();
+  };
+  EXPECT_FALSE(is_refused([](BurstRecording&) {}));
+  EXPECT_TRUE(is_refused([](BurstRecording& recording) { recording.stacks.frames[0].binary = 2; }));
+  EXPECT_TRUE(is_refused([](BurstRecording& recording) { recording.stacks.nodes[2].frame = 3; }));
+  EXPECT_TRUE(is_refused([](BurstRecording& recording) { recording.stacks.nodes[1].caller = 2; }))
+      << "its own caller";
+  EXPECT_TRUE(is_refused([](BurstRecording& recording) { recording.stacks.nodes.pop_back(); }))
+      << "a sample has that stack";
+  EXPECT_TRUE(is_refused([](BurstRecording& recording) { recording.stacks.frames.clear(); }));
+  EXPECT_TRUE(is_refused([](BurstRecording& recording) {
+    recording.stacks.frames.resize(1);
+    recording.stacks.binaries.clear();
+    recording.stacks.nodes.clear();
+    for (Burst& burst : recording.bursts) {
+      burst.events.clear();
+    }
+  }));
+}
+
+TEST(BurstFile, NamesFramesByFunctionOrPlace) {
+  const BurstStacks stacks = recording_of(0).stacks;
+  EXPECT_EQ(name_of_frame(stacks, 0), "worker+0x1136");
+  EXPECT_EQ(name_of_frame(stacks, 2), "schedule");
+  std::vector<uint32_t> frames;
+  stacks.for_each_frame(3, [&](uint32_t frame) { frames.push_back(frame); });
+  EXPECT_EQ(frames, (std::vector<uint32_t>{2, 0}));
 }
 
 TEST(BurstFile, ChecksFramingWithoutDecoding) {
