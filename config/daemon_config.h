@@ -61,7 +61,7 @@ struct DaemonConfig {
   std::vector<ListeningRule> scrape_listening;
 
   bool bursts_permit = false;
-  std::vector<std::string> bursts_events = {"system-calls", "page-faults", "disk", "network"};
+  std::vector<std::string> bursts_events = {"system-calls", "page-faults", "disk", "network", "samples"};
   double bursts_max_share_percent = 2;
   int64_t bursts_max_burst_ns = 5'000'000'000;
   int64_t bursts_max_duration_ns = 3'600'000'000'000;

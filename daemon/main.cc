@@ -224,6 +224,14 @@ void add_bursts_command(CommandLine& line) {
   record->add_flag("--page-faults", bursts.recorder.with_page_faults, "Also record page faults");
   record->add_flag("--disk", bursts.recorder.with_disk, "Also record begin and end of requests of disks");
   record->add_flag("--network", bursts.recorder.with_network, "Also record packets, their sizes alone");
+  constexpr int kMaxSamplesHz = 10'000;
+  record
+      ->add_option(
+          "--samples", bursts.recorder.samples_hz,
+          "Also record where threads run, with stacks by frame pointers: samples a second of each CPU "
+          "(default: none)")
+      ->type_name("HZ")
+      ->check(CLI::Range(1, kMaxSamplesHz));
   record->footer(R"(Arguments of system calls are not recorded, except those of marks. See docs/bursts.md.
 
 Example:

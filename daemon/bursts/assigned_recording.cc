@@ -24,6 +24,11 @@ constexpr int64_t kMaxPendingMs = int64_t{5} * 60 * 1000;
 constexpr uint64_t kMaxEventsOfRecording = 2'000'000;
 // Of the memory: rings, the records of one burst, events that wait for their recording. The last quarter is for making it.
 constexpr uint64_t kPartsOfMemory = 4;
+// Stacks of samples take half of that last quarter: what is made of them is much smaller.
+constexpr uint64_t kPartsForStacks = 8;
+constexpr uint64_t kBytesPerStackNode = 80;  // of tables of nodes, frames and their numbers, some
+// Not in step with what happens every ms or every 10 ms.
+constexpr uint32_t kAssignedSamplesHz = 997;
 
 BurstRecorderOptions options_of(const wire::BurstRequest& bursts, uint64_t max_memory_bytes) {
   const auto has = [&bursts](std::string_view name) {
@@ -33,6 +38,8 @@ BurstRecorderOptions options_of(const wire::BurstRequest& bursts, uint64_t max_m
           .with_page_faults = has(traces::kPageFaults),
           .with_disk = has(traces::kDisk),
           .with_network = has(traces::kNetwork),
+          .samples_hz = has(traces::kSamples) ? kAssignedSamplesHz : 0,
+          .max_stack_nodes = max_memory_bytes / kPartsForStacks / kBytesPerStackNode,
           .max_ring_bytes = max_memory_bytes / kPartsOfMemory,
           .max_burst_bytes = max_memory_bytes / kPartsOfMemory};
 }
@@ -144,9 +151,14 @@ Status AssignedRecording::record(const traces::BurstTimes& planned, BurstLoop& l
   // One that was stopped is cut, and kept: its own times say so.
   const uint64_t lost = burst->all_lost();
   const uint64_t events = burst->events.size();
+  const auto is_sample = [](const traces::BurstEvent& event) {
+    return event.kind == traces::BurstEventKind::kSample;
+  };
+  const uint64_t samples = static_cast<uint64_t>(std::ranges::count_if(burst->events, is_sample)) +
+                           burst->lost[static_cast<size_t>(traces::BurstEventKind::kSample)];
   first_pending_ms_ = builder.is_empty() ? planned.begin_ms : first_pending_ms_;
   builder.add(std::move(*burst), context_.read_clock());
-  budget_->note_burst(thread_cpu_ns() - cpu_before_ns, events + lost);
+  budget_->note_burst(thread_cpu_ns() - cpu_before_ns, events + lost, samples);
   report_.set_recorded(report_.recorded() + 1);
   report_.set_events(report_.events() + events);
   report_.set_lost(report_.lost() + lost);
@@ -171,11 +183,12 @@ void AssignedRecording::end_early(const std::string& why) {
 
 Status AssignedRecording::cut(Recorder& recorder, RecordingBuilder& builder) {
   std::vector<traces::BurstThread> threads = recorder.take_threads();
+  traces::BurstStacks stacks = recorder.take_stacks();
   if (builder.is_empty()) {
     return {};
   }
   const int64_t cpu_before_ns = thread_cpu_ns();
-  const BuiltRecording built = builder.build(std::move(threads), budget_->bytes_left());
+  const BuiltRecording built = builder.build(std::move(threads), budget_->bytes_left(), std::move(stacks));
   Status handed_over;
   if (built.bursts > 0) {
     const std::string id = random_bytes(kRecordingIdBytes);

@@ -21,9 +21,10 @@ BurstBudget::Limits BurstBudget::limits_of(uint64_t max_bytes, double max_overhe
                                              static_cast<double>(cpus))};
 }
 
-void BurstBudget::note_burst(int64_t cpu_ns, uint64_t events) {
+void BurstBudget::note_burst(int64_t cpu_ns, uint64_t events, uint64_t samples) {
   newest_events_ = events;
-  newest_cpu_ns_ = cpu_ns + static_cast<int64_t>(events) * kKernelNsPerEvent;
+  newest_cpu_ns_ = cpu_ns + static_cast<int64_t>(events - samples) * kKernelNsPerEvent +
+                   static_cast<int64_t>(samples) * kKernelNsPerSample;
   cpu_ns_ += newest_cpu_ns_;
 }
 

@@ -18,9 +18,9 @@ class BurstBudget {
 
   explicit BurstBudget(const Limits& limits) : limits_(limits) {}
 
-  // A burst that was recorded: CPU time that decoding it took, and how many events the kernel made, lost ones included. For what the
-  // kernel itself takes there is kKernelNsPerEvent.
-  void note_burst(int64_t cpu_ns, uint64_t events);
+  // A burst that was recorded: CPU time that decoding it took, and how many events the kernel made, lost ones included, of which so many
+  // are samples. For what the kernel itself takes there are kKernelNsPerEvent and kKernelNsPerSample.
+  void note_burst(int64_t cpu_ns, uint64_t events, uint64_t samples = 0);
   // CPU time of anything else, such as making a recording.
   void note_cpu(int64_t cpu_ns) { cpu_ns_ += cpu_ns; }
   // A recording of so many events that was handed over.
@@ -35,6 +35,8 @@ class BurstBudget {
 
   // Measured: 0.35 us for a switch or a wake-up (docs/bursts.md), and its copy out of the ring.
   static constexpr int64_t kKernelNsPerEvent = 400;
+  // Assumed: the timer's interrupt, and following a call chain of some dozens of frames.
+  static constexpr int64_t kKernelNsPerSample = 3000;
 
  private:
   const Limits limits_;

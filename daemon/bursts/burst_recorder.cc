@@ -86,20 +86,36 @@ Result<std::vector<BurstTracepoint>> find_tracepoints(const BurstRecorderOptions
   return tracepoints;
 }
 
-perf_event_attr attr_of(const BurstTracepoint& tracepoint, bool is_leader, uint64_t ring_bytes) {
+perf_event_attr common_attr(uint64_t ring_bytes) {
   perf_event_attr attr{};
   attr.size = sizeof attr;
-  attr.type = PERF_TYPE_TRACEPOINT;
-  attr.config = tracepoint.id;
-  attr.sample_period = 1;
-  attr.sample_type = burst_sample_type();
   attr.read_format = perf::kReadFormat;
-  // The others of a group count only while its leader does.
-  attr.disabled = is_leader ? 1 : 0;
   attr.use_clockid = 1;
   attr.clockid = CLOCK_MONOTONIC;
   attr.watermark = 1;
   attr.wakeup_watermark = static_cast<uint32_t>(ring_bytes / 4);
+  return attr;
+}
+
+perf_event_attr attr_of(const BurstTracepoint& tracepoint, bool is_leader, uint64_t ring_bytes, bool has_id) {
+  perf_event_attr attr = common_attr(ring_bytes);
+  attr.type = PERF_TYPE_TRACEPOINT;
+  attr.config = tracepoint.id;
+  attr.sample_period = 1;
+  attr.sample_type = burst_sample_type(has_id);
+  // The others of a group count only while its leader does.
+  attr.disabled = is_leader ? 1 : 0;
+  return attr;
+}
+
+// The kernel follows frame pointers in user mode, too: at most kernel.perf_event_max_stack frames.
+perf_event_attr attr_of_samples(uint64_t period_ns, uint64_t ring_bytes) {
+  perf_event_attr attr = common_attr(ring_bytes);
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_CPU_CLOCK;
+  attr.sample_period = period_ns;
+  attr.sample_type = burst_stack_sample_type();
+  attr.exclude_idle = 1;
   return attr;
 }
 
@@ -123,12 +139,42 @@ Result<std::unique_ptr<Recorder>> open_burst_recorder(const BurstRecorderOptions
   return recorder ? Result<std::unique_ptr<Recorder>>(std::move(*recorder)) : propagate(recorder);
 }
 
-BurstRecorder::BurstRecorder(std::vector<BurstTracepoint> tracepoints, std::vector<std::string> notes,
-                             std::vector<int> online)
+BurstRecorder::Sampling::Sampling(const BurstRecorderOptions& options,
+                                  std::unique_ptr<identity::KernelMap> kernel)
+    : period_ns_(static_cast<uint64_t>(kNsPerSecond) / options.samples_hz),
+      kernel_(std::move(kernel)),
+      stacks_(proc_fs_, images_, kernel_.get(), options.max_stack_nodes) {}
+
+std::unique_ptr<BurstRecorder::Sampling> BurstRecorder::Sampling::make(const BurstRecorderOptions& options,
+                                                                       std::vector<std::string>& notes) {
+  if (options.samples_hz == 0) {
+    return nullptr;
+  }
+  // Samples have the numbers of threads in this program's namespace, tracepoints those of the initial one.
+  if (!identity::ProcFs().sees_all_processes()) {
+    notes.emplace_back(
+        "not recorded: sample: this program is in a PID namespace, in which threads have other numbers");
+    return nullptr;
+  }
+  auto kernel = identity::KernelMap::read_running();
+  if (!kernel) {
+    notes.push_back("kernel code of samples is unresolved: " + kernel.error().text());
+  }
+  return std::unique_ptr<Sampling>(
+      new Sampling(options, kernel ? std::make_unique<identity::KernelMap>(std::move(*kernel)) : nullptr));
+}
+
+BurstRecorder::BurstRecorder(std::vector<BurstTracepoint> tracepoints, std::unique_ptr<Sampling> sampling,
+                             std::vector<std::string> notes, std::vector<int> online)
     : tracepoints_(std::move(tracepoints)),
       notes_(std::move(notes)),
       online_(std::move(online)),
-      collector_(tracepoints_, SYS_getpid) {}
+      sampling_(std::move(sampling)),
+      collector_(tracepoints_, SYS_getpid, sampling_ == nullptr ? nullptr : &sampling_->stacks()) {}
+
+traces::BurstStacks BurstRecorder::take_stacks() {
+  return sampling_ == nullptr ? traces::BurstStacks() : sampling_->stacks().take();
+}
 
 Result<std::unique_ptr<BurstRecorder>> BurstRecorder::open(const BurstRecorderOptions& options) {
   std::vector<std::string> notes;
@@ -144,8 +190,9 @@ Result<std::unique_ptr<BurstRecorder>> BurstRecorder::open(const BurstRecorderOp
   if (!reader) {
     return propagate(reader);
   }
+  auto sampling = Sampling::make(options, notes);
   std::unique_ptr<BurstRecorder> recorder(
-      new BurstRecorder(std::move(*tracepoints), std::move(notes), *cpus));
+      new BurstRecorder(std::move(*tracepoints), std::move(sampling), std::move(notes), *cpus));
   recorder->reader_ = std::move(*reader);
   const uint32_t pages = pages_per_ring(options.max_ring_bytes, cpus->size(), bytes_of_page());
   for (const int cpu : *cpus) {
@@ -171,8 +218,8 @@ Status BurstRecorder::check() {
     return fail(ErrorCode::kUnsupported, "no CPU is online");
   }
   const BurstTracepoint& tracepoint = tracepoints->front();
-  const auto event =
-      perf::open_event(attr_of(tracepoint, true, kMinRingBytes), cpus->front(), name_of(tracepoint.kind), -1);
+  const auto event = perf::open_event(attr_of(tracepoint, true, kMinRingBytes, false), cpus->front(),
+                                      name_of(tracepoint.kind), -1);
   return event ? Status() : propagate(event);
 }
 
@@ -187,7 +234,8 @@ Status BurstRecorder::open_leader(int cpu, uint32_t pages) {
   const BurstTracepoint& tracepoint = tracepoints_.front();
   for (;; pages /= 2) {
     const uint64_t ring_bytes = uint64_t{pages} * bytes_of_page();
-    auto event = perf::open_event(attr_of(tracepoint, true, ring_bytes), cpu, name_of(tracepoint.kind), -1);
+    auto event = perf::open_event(attr_of(tracepoint, true, ring_bytes, sampling_ != nullptr), cpu,
+                                  name_of(tracepoint.kind), -1);
     if (!event) {
       return propagate(event);
     }
@@ -209,8 +257,9 @@ Status BurstRecorder::open_cpu(int cpu, uint32_t pages) {
   if (const Status opened = open_leader(cpu, pages); !opened) {
     return opened;
   }
+  const uint64_t ring_bytes = uint64_t{pages} * bytes_of_page();
   for (const BurstTracepoint& tracepoint : std::span(tracepoints_).subspan(1)) {
-    auto event = perf::open_event(attr_of(tracepoint, false, uint64_t{pages} * bytes_of_page()), cpu,
+    auto event = perf::open_event(attr_of(tracepoint, false, ring_bytes, sampling_ != nullptr), cpu,
                                   name_of(tracepoint.kind), events_[leader].fd.get());
     if (!event) {
       return propagate(event);
@@ -225,6 +274,24 @@ Status BurstRecorder::open_cpu(int cpu, uint32_t pages) {
     }
     events_.push_back({std::move(*event), tracepoint.kind});
   }
+  return sampling_ == nullptr ? Status() : open_samples(cpu, events_[leader], ring_bytes);
+}
+
+Status BurstRecorder::open_samples(int cpu, const OpenEvent& leader, uint64_t ring_bytes) {
+  auto event = perf::open_event(attr_of_samples(sampling_->period_ns(), ring_bytes), cpu,
+                                name_of(BurstEventKind::kSample), leader.fd.get());
+  if (!event) {
+    return propagate(event);
+  }
+  if (::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, leader.fd.get()) != 0) {
+    return fail_errno(errno, "sharing the ring of CPU {} with samples", cpu);
+  }
+  const auto values = perf::read_counter(*event);
+  if (!values) {
+    return propagate(values);
+  }
+  collector_.add_sample_event(values->id);
+  events_.push_back({std::move(*event), BurstEventKind::kSample});
   return {};
 }
 

@@ -14,8 +14,12 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "capture/identity/image.h"
+#include "capture/identity/kernel.h"
+#include "capture/identity/proc_fs.h"
 #include "daemon/bursts/event_collector.h"
 #include "daemon/bursts/recorder.h"
+#include "daemon/bursts/stack_collector.h"
 #include "daemon/sampling/ring_reader.h"
 #include "traces/bursts/recording/burst_recording.h"
 
@@ -42,6 +46,7 @@ class BurstRecorder : public Recorder {
   size_t cpus() const override { return leaders_.size(); }
   const std::vector<std::string>& notes() const override { return notes_; }
   std::vector<traces::BurstThread> take_threads() override { return collector_.take_threads(); }
+  traces::BurstStacks take_stacks() override;
   bool is_outdated() const override;
 
  private:
@@ -51,15 +56,36 @@ class BurstRecorder : public Recorder {
     uint64_t lost = 0;  // until the last finish()
   };
 
-  BurstRecorder(std::vector<BurstTracepoint> tracepoints, std::vector<std::string> notes,
-                std::vector<int> online);
+  // What samples need.
+  class Sampling {
+   public:
+    // Adds to `notes` what is not resolved. Null: none are wanted, or none can be told from others here.
+    static std::unique_ptr<Sampling> make(const BurstRecorderOptions& options,
+                                          std::vector<std::string>& notes);
+    uint64_t period_ns() const { return period_ns_; }
+    StackCollector& stacks() { return stacks_; }
+
+   private:
+    Sampling(const BurstRecorderOptions& options, std::unique_ptr<identity::KernelMap> kernel);
+    const uint64_t period_ns_;
+    const std::unique_ptr<identity::KernelMap> kernel_;  // null where its addresses are hidden
+    const identity::ProcFs proc_fs_;
+    const identity::LiveImages images_{proc_fs_};
+    StackCollector stacks_;
+  };
+
+  BurstRecorder(std::vector<BurstTracepoint> tracepoints, std::unique_ptr<Sampling> sampling,
+                std::vector<std::string> notes, std::vector<int> online);
   Status open_cpu(int cpu, uint32_t pages);
   // With a ring as large as this user may lock.
   Status open_leader(int cpu, uint32_t pages);
+  // Samples into the ring of the leader.
+  Status open_samples(int cpu, const OpenEvent& leader, uint64_t ring_bytes);
 
   std::vector<BurstTracepoint> tracepoints_;
   std::vector<std::string> notes_;
-  std::vector<int> online_;  // CPUs
+  std::vector<int> online_;             // CPUs
+  std::unique_ptr<Sampling> sampling_;  // null: there are no samples
   EventCollector collector_;
   std::vector<OpenEvent> events_;
   std::vector<size_t> leaders_;  // of events_, by CPU

@@ -16,15 +16,13 @@ using traces::BurstEvent;
 using traces::BurstEventKind;
 using traces::BurstThread;
 
-// The layout of burst_sample_type(): perf_event_open(2), PERF_RECORD_SAMPLE.
+// What all sample types begin with, behind the ID: perf_event_open(2), PERF_RECORD_SAMPLE.
 struct SampleHead {
-  perf_event_header header;
   uint32_t pid;
   uint32_t tid;
   uint64_t time_ns;
   uint32_t cpu;
   uint32_t reserved;
-  uint32_t raw_bytes;
 };
 constexpr size_t kNameBytes = 16;
 
@@ -48,8 +46,15 @@ bool is_in_interrupt(const BurstTracepoint& tracepoint, Bytes raw) {
 
 }  // namespace
 
-uint64_t burst_sample_type() {
-  return PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+uint64_t burst_sample_type(bool has_id) {
+  constexpr uint64_t kWithoutId = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+  constexpr uint64_t kWithId = kWithoutId | PERF_SAMPLE_IDENTIFIER;
+  return has_id ? kWithId : kWithoutId;
+}
+
+uint64_t burst_stack_sample_type() {
+  return PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+         PERF_SAMPLE_CALLCHAIN;
 }
 
 Result<BurstTracepoint> burst_tracepoint(BurstEventKind kind, const TracepointFormat& format) {
@@ -104,8 +109,9 @@ Result<BurstTracepoint> burst_tracepoint(BurstEventKind kind, const TracepointFo
   return tracepoint;
 }
 
-EventCollector::EventCollector(std::vector<BurstTracepoint> tracepoints, uint64_t getpid)
-    : tracepoints_(std::move(tracepoints)), getpid_(getpid) {
+EventCollector::EventCollector(std::vector<BurstTracepoint> tracepoints, uint64_t getpid,
+                               StackCollector* stacks)
+    : tracepoints_(std::move(tracepoints)), getpid_(getpid), stacks_(stacks) {
   threads_.push_back({.tid = 0, .pid = 0, .name = "idle"});
   begin_burst();
 }
@@ -194,17 +200,47 @@ bool EventCollector::add(Bytes record) {
   return is_decoded;
 }
 
+bool EventCollector::decode_sample(uint32_t tid, uint32_t pid, BurstEvent event, ByteReader& rest) {
+  const auto entries = rest.read<uint64_t>();
+  if (!rest.ok() || entries > rest.remaining() / sizeof(uint64_t)) {
+    return false;
+  }
+  chain_.clear();
+  for (uint64_t i = 0; i < entries; ++i) {
+    chain_.push_back(rest.read<uint64_t>());
+  }
+  // A thread that is about to end has no numbers any more.
+  if (tid != 0 && tid != UINT32_MAX && pid != UINT32_MAX) {
+    event.kind = BurstEventKind::kSample;
+    event.thread = thread_of(tid, pid, {});
+    event.first = stacks_->stack_of(pid, chain_);
+    events_.push_back(event);
+  }
+  return true;
+}
+
 bool EventCollector::decode(Bytes record) {
   ByteReader reader(record);
+  (void)reader.read<perf_event_header>();
+  const uint64_t event_id = stacks_ == nullptr ? 0 : reader.read<uint64_t>();
   SampleHead head{};
-  head.header = reader.read<perf_event_header>();
   head.pid = reader.read<uint32_t>();
   head.tid = reader.read<uint32_t>();
   head.time_ns = reader.read<uint64_t>();
   head.cpu = reader.read<uint32_t>();
   head.reserved = reader.read<uint32_t>();
-  head.raw_bytes = reader.read<uint32_t>();
-  const Bytes raw = reader.bytes(head.raw_bytes);
+  BurstEvent event{.time_ns = static_cast<int64_t>(head.time_ns),
+                   .first = 0,
+                   .second = 0,
+                   .thread = 0,
+                   .other = 0,
+                   .cpu = static_cast<uint16_t>(head.cpu),
+                   .kind = BurstEventKind::kSwitch};
+  if (sample_events_.contains(event_id)) {
+    return decode_sample(head.tid, head.pid, event, reader);
+  }
+  const auto raw_bytes = reader.read<uint32_t>();
+  const Bytes raw = reader.bytes(raw_bytes);
   if (!reader.ok() || raw.size() < sizeof(uint16_t)) {
     return false;
   }
@@ -218,13 +254,7 @@ bool EventCollector::decode(Bytes record) {
   const auto tid = static_cast<uint32_t>(unsigned_at(raw, tracepoint->own_tid));
   const uint32_t pid = head.tid == tid ? head.pid : 0;
   const bool is_switch = tracepoint->kind == BurstEventKind::kSwitch;
-  BurstEvent event{.time_ns = static_cast<int64_t>(head.time_ns),
-                   .first = 0,
-                   .second = 0,
-                   .thread = 0,
-                   .other = 0,
-                   .cpu = static_cast<uint16_t>(head.cpu),
-                   .kind = tracepoint->kind};
+  event.kind = tracepoint->kind;
   event.thread = thread_of(tid, pid, is_switch ? text_at(raw, tracepoint->own_name) : std::string_view());
   switch (tracepoint->kind) {
     case BurstEventKind::kSwitch:
@@ -275,6 +305,9 @@ std::vector<BurstEvent> EventCollector::take_events() {
   for (BurstEvent& event : events_) {
     event.thread = known[event.thread];
     event.other = known[event.other];
+  }
+  if (stacks_ != nullptr) {
+    stacks_->end_burst();
   }
   begin_burst();
   return std::exchange(events_, {});

@@ -1,13 +1,16 @@
 // From the kernel's records of tracepoints to events of a burst. No I/O but for the formats; one thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/byte_reader.h"
+#include "daemon/bursts/stack_collector.h"
 #include "daemon/bursts/tracepoint_format.h"
 #include "traces/bursts/recording/burst_recording.h"
 
@@ -34,8 +37,11 @@ struct BurstTracepoint {
 // kUnsupported where this kernel's tracepoint is another.
 Result<BurstTracepoint> burst_tracepoint(traces::BurstEventKind kind, const TracepointFormat& format);
 
-// What every sample has (perf_event_attr.sample_type); the order is the kernel's.
-uint64_t burst_sample_type();
+// What every record of a tracepoint has (perf_event_attr.sample_type); the order is the kernel's. `has_id`: first the ID of its event,
+// which tells it from samples of another layout in the same ring.
+uint64_t burst_sample_type(bool has_id);
+// Of an event that samples threads with their stacks.
+uint64_t burst_stack_sample_type();
 
 // Names threads, decodes records. The kernel uses IDs of threads again, and threads change their names: between bursts
 // a thread is the same as before only if ID, process and name are. One that has no name in a burst is the newest with its
@@ -43,10 +49,14 @@ uint64_t burst_sample_type();
 // goes into an event.
 class EventCollector {
  public:
-  // `getpid` is its number, of which calls are mark calls.
-  EventCollector(std::vector<BurstTracepoint> tracepoints, uint64_t getpid);
+  // `getpid` is its number, of which calls are mark calls. `stacks`, which are borrowed: records have the ID of their event; null: there
+  // are no samples.
+  EventCollector(std::vector<BurstTracepoint> tracepoints, uint64_t getpid, StackCollector* stacks = nullptr);
 
-  // A sample of one of the tracepoints, header included. False where the record is something else, or cannot be decoded.
+  // An event of burst_stack_sample_type(). Only with stacks.
+  void add_sample_event(uint64_t id) { sample_events_.insert(id); }
+
+  // A sample of one of the tracepoints or of add_sample_event(), header included. False where the record is something else, or cannot be decoded.
   bool add(Bytes record);
 
   // What was added since the last call, all of one burst, in the order of time; empty afterwards.
@@ -62,6 +72,8 @@ class EventCollector {
 
  private:
   bool decode(Bytes record);
+  // `rest`: the call chain.
+  bool decode_sample(uint32_t tid, uint32_t pid, traces::BurstEvent event, ByteReader& rest);
   void begin_burst();
   uint32_t thread_of(uint32_t tid, uint32_t pid, std::string_view name);
   // The index in threads_ of a thread of this burst.
@@ -71,6 +83,9 @@ class EventCollector {
 
   std::vector<BurstTracepoint> tracepoints_;
   uint64_t getpid_;
+  StackCollector* stacks_;
+  std::unordered_set<uint64_t> sample_events_;
+  std::vector<uint64_t> chain_;
   std::vector<traces::BurstEvent> events_;
   uint64_t unread_bytes_ = 0;
   std::vector<traces::BurstThread> threads_;

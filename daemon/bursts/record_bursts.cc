@@ -94,6 +94,7 @@ Status record_bursts(const RecordBurstsOptions& options) {
     return done;
   }
   recording.threads = (*recorder)->take_threads();
+  recording.stacks = (*recorder)->take_stacks();
   const std::string encoded = encode_bursts(recording);
   if (const Status written = write_file_durably(options.output, as_bytes(encoded)); !written) {
     return written;

@@ -17,6 +17,8 @@ struct BurstRecorderOptions {
   bool with_page_faults = false;
   bool with_disk = false;                        // begin and end of requests
   bool with_network = false;                     // packets
+  uint32_t samples_hz = 0;                       // of each CPU, with stacks; 0: none
+  size_t max_stack_nodes = 1'000'000;            // of samples, of a recording; some 80 bytes each
   uint64_t max_ring_bytes = uint64_t{64} << 20;  // of all CPUs together
   uint64_t max_burst_bytes = uint64_t{256}
                              << 20;  // of one burst's records, in memory; what is more is lost and counted
@@ -41,6 +43,8 @@ class Recorder {
   virtual const std::vector<std::string>& notes() const = 0;
   // Those of the bursts that were finished since the last call, which may have others with the same indexes afterwards.
   virtual std::vector<traces::BurstThread> take_threads() = 0;
+  // Their stacks, likewise.
+  virtual traces::BurstStacks take_stacks() { return {}; }
   // Whether other CPUs are online than when it was opened: another one has to be opened then.
   virtual bool is_outdated() const = 0;
 };

@@ -23,10 +23,12 @@ void RecordingBuilder::add(traces::Burst burst, const traces::ClockState& clock)
   bursts_.push_back(std::move(burst));
 }
 
-BuiltRecording RecordingBuilder::build(std::vector<traces::BurstThread> threads, uint64_t max_bytes) {
+BuiltRecording RecordingBuilder::build(std::vector<traces::BurstThread> threads, uint64_t max_bytes,
+                                       traces::BurstStacks stacks) {
   traces::BurstRecording recording = head_;
   recording.clock = clock_;
   recording.threads = std::move(threads);
+  recording.stacks = std::move(stacks);
   recording.bursts = std::exchange(bursts_, {});
   events_ = 0;
   if (const auto config = traces::BurstConfig::of_bits(recording.config_bits);

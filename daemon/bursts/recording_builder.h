@@ -34,9 +34,10 @@ class RecordingBuilder {
   bool is_empty() const { return bursts_.empty(); }
   bool is_full() const { return events_ >= max_events_; }
 
-  // What was added since the last call, in at most so many bytes; no bytes where there is nothing, or nothing fits. `threads` are those
-  // of these bursts.
-  BuiltRecording build(std::vector<traces::BurstThread> threads, uint64_t max_bytes);
+  // What was added since the last call, in at most so many bytes; no bytes where there is nothing, or nothing fits. `threads` and
+  // `stacks` are those of these bursts.
+  BuiltRecording build(std::vector<traces::BurstThread> threads, uint64_t max_bytes,
+                       traces::BurstStacks stacks = {});
 
  private:
   const traces::BurstRecording head_;

@@ -387,7 +387,8 @@ of the configuration ([draw]). See the results with --where draw=ID; other queri
             "Burst-config M,N of bursts to record, where daemons permit it (see plimsoll bursts plan)", ""},
            {"bursts_for", ValueKind::kDuration, "How long to record bursts (default: --for)", ""},
            {"bursts_events", ValueKind::kText,
-            "Events of bursts besides switches, wake-ups and marks: system-calls, page-faults, disk, network",
+            "Events of bursts besides switches, wake-ups and marks: system-calls, page-faults, disk, "
+            "network, samples",
             ""}},
       .examples = {{"plimsoll measure --server ADDR --job web --for 30s", "a job"},
                    {"plimsoll measure --server ADDR --job web --bursts 7,8 --bursts-for 5m",

@@ -409,6 +409,7 @@ TEST(BadCommandLines, AreExplainedByPlimsolld) {
           {{"bursts"}, "missing command: record"},
           {{"bursts", "record", "--config", "7,8"}, "--output is required"},
           {{"bursts", "record", "--config", "7,8", "--output", "f", "--bursts", "0"}, "--bursts"},
+          {{"bursts", "record", "--config", "7,8", "--output", "f", "--samples", "10001"}, "--samples"},
           {{"--onc", "1"}, "plimsolld: no such flag: --onc; did you mean --once?"},
           {{"--frobnicate"}, "--frobnicate"},
           {{"--once"}, "--once"},

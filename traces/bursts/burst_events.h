@@ -15,7 +15,8 @@ inline constexpr std::string_view kSystemCalls = "system-calls";
 inline constexpr std::string_view kPageFaults = "page-faults";
 inline constexpr std::string_view kDisk = "disk";
 inline constexpr std::string_view kNetwork = "network";
-inline constexpr std::array kBurstEventNames{kSystemCalls, kPageFaults, kDisk, kNetwork};
+inline constexpr std::string_view kSamples = "samples";
+inline constexpr std::array kBurstEventNames{kSystemCalls, kPageFaults, kDisk, kNetwork, kSamples};
 
 // kInvalid names the first that is none of them.
 Status check_burst_events(std::span<const std::string> names);

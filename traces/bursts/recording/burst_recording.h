@@ -52,7 +52,7 @@ struct BurstThread {
 // A file with code, or a part of the kernel.
 struct BurstBinary {
   std::string path;      // "[kernel]", or the name of a module; "[unknown]" of code in no file
-  std::string build_id;  // bytes; empty: unknown
+  std::string build_id;  // bytes; of a file without one the hash of its content, as profiles have it; empty: unknown
   bool operator==(const BurstBinary&) const = default;
 };
 

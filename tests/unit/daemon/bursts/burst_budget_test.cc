@@ -28,6 +28,12 @@ TEST(BurstBudget, EndsBeforeABurstThatIsExpectedToTakeTooMuchCpuTime) {
   EXPECT_THAT(budget.reason_to_end(0), HasSubstr("CPU time"));
 }
 
+TEST(BurstBudget, CountsWhatSamplesTakeMore) {
+  BurstBudget budget({.max_bytes = 1 << 30, .max_cpu_ns = kNsPerSecond});
+  budget.note_burst(0, 1'500, 500);
+  EXPECT_EQ(budget.cpu_ns(), 1'000 * BurstBudget::kKernelNsPerEvent + 500 * BurstBudget::kKernelNsPerSample);
+}
+
 TEST(BurstBudget, LearnsHowManyBytesAnEventTakes) {
   BurstBudget budget({.max_bytes = 10'000, .max_cpu_ns = kNsPerHour});
   budget.note_burst(0, 800);

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "tests/unit/capture/identity/fake_proc.h"
 #include "traces/bursts/marks/mark.h"
 
 namespace plimsoll::bursts {
@@ -213,6 +214,58 @@ TEST(EventCollector, DecodesRequestsOfDisksAndPackets) {
       {300, 1500, 0, 1, 0, 1, BurstEventKind::kPacketSent},
   };
   EXPECT_EQ(collector.take_events(), expected);
+}
+
+// Between the header and the rest.
+std::string with_id(std::string record, uint64_t id) {
+  std::string bytes;
+  append(bytes, id);
+  return record.insert(sizeof(perf_event_header), bytes);
+}
+
+std::string stack_record(int64_t time_ns, uint32_t tid, const std::vector<uint64_t>& chain) {
+  std::string bytes;
+  append(bytes, perf_event_header{PERF_RECORD_SAMPLE, 0, static_cast<uint16_t>(8 + 32 + 8 * chain.size())});
+  append(bytes, uint32_t{1000});
+  append(bytes, tid);
+  append(bytes, time_ns);
+  append(bytes, uint32_t{1});
+  append(bytes, uint32_t{0});
+  append(bytes, uint64_t{chain.size()});
+  for (const uint64_t entry : chain) {
+    append(bytes, entry);
+  }
+  return bytes;
+}
+
+TEST(EventCollector, TellsSamplesFromTracepointsInOneRing) {
+  constexpr uint64_t kClock = 5;
+  constexpr uint64_t kTracepoint = 6;
+  const identity::FakeProc proc;
+  const identity::ProcFs files(proc.root(), identity::standing_clocks());
+  const identity::LiveImages images(files);
+  StackCollector stacks(files, images, nullptr, 100);
+  EventCollector collector(
+      {*burst_tracepoint(BurstEventKind::kWake, format(kWakeId, {{"comm", 8, 16}, {"pid", 24, 4}}))}, kGetpid,
+      &stacks);
+  collector.add_sample_event(kClock);
+  std::string woken = name16("worker");
+  append(woken, uint32_t{72});
+  EXPECT_TRUE(collector.add(as_bytes(with_id(sample_record(200, 1, kWakeId, 71, woken), kTracepoint))));
+  const std::vector<uint64_t> chain{PERF_CONTEXT_KERNEL, UINT64_MAX - 10'000, PERF_CONTEXT_USER, 0x1100};
+  const std::string sample = with_id(stack_record(100, 71, chain), kClock);
+  EXPECT_TRUE(collector.add(as_bytes(sample)));
+  EXPECT_TRUE(collector.add(as_bytes(with_id(stack_record(300, 0, chain), kClock)))) << "the idle thread";
+  EXPECT_TRUE(collector.add(as_bytes(with_id(stack_record(400, UINT32_MAX, chain), kClock))))
+      << "an ended one";
+  const std::vector<traces::BurstEvent> expected{{100, 2, 0, 1, 0, 1, BurstEventKind::kSample},
+                                                 {200, 0, 0, 1, 2, 1, BurstEventKind::kWake}};
+  EXPECT_EQ(collector.take_events(), expected);
+  EXPECT_EQ(collector.threads().at(1), (traces::BurstThread{71, 1000, ""}));
+  EXPECT_EQ(stacks.take().nodes.size(), 2U);
+  for (size_t size = 0; size < sample.size(); ++size) {
+    EXPECT_FALSE(collector.add(as_bytes(sample).subspan(0, size))) << size;
+  }
 }
 
 TEST(EventCollector, LeavesOutNaturalCallsWhereMarksAreRecorded) {
