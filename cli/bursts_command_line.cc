@@ -63,6 +63,15 @@ void add_spans(CLI::App& command, std::vector<std::string>& spans, const char* w
   command.add_option("--traces", spans, what)->allow_extra_args(false)->type_name("PATH");
 }
 
+void add_binaries(CLI::App& command, BurstsInput& input) {
+  command
+      .add_option(
+          "--binary", input.binaries,
+          "Name functions of this binary by its symbols; --data names them by the tables that it keeps")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+}
+
 void add_list(CLI::App& bursts, TableOptions& options) {
   auto* command = bursts.add_subcommand("list", "List recordings of bursts that a server keeps");
   add_source(*command, options.source);
@@ -115,6 +124,11 @@ void add_requests(CLI::App& bursts, BurstsRequestsOptions& options) {
   add_spans(*command, options.spans,
             "Request traces, of whose calls clocks of several machines are repaired");
   command->add_flag("--whole", options.whole_only, "Only requests that began and ended within a burst");
+  command->add_option("--request", options.request, "Only this request, by its ID in hexadecimal")
+      ->type_name("ID");
+  command->add_flag("--stacks", options.with_stacks,
+                    "Also the functions in which threads of the requests ran, by samples");
+  add_binaries(*command, options.input);
   command->add_option("--limit", options.limit, "Requests to show, the longest first (default 50)")
       ->type_name("N")
       ->check(CLI::Range(1, 10'000'000));
@@ -124,10 +138,13 @@ void add_requests(CLI::App& bursts, BurstsRequestsOptions& options) {
 runnable   ms that they waited for a CPU
 blocked    ms that threads with marks waited for anything else: a lock, the disk, a reply
 cut        the burst began or ended within the request: its times are those within the burst
+own, all   of the samples of requests: in the function; in it or in what it calls (--stacks)
 
 Examples:
   plimsoll bursts requests machine.bursts --whole
   plimsoll bursts requests machine.bursts --limit 10 --json
+  # in which functions, where the recording has samples
+  plimsoll bursts requests machine.bursts --stacks
   # of several machines, on one clock
   plimsoll bursts requests machine.bursts other.bursts --traces traces.csv
   # of all machines that a server has recordings of

@@ -14,6 +14,7 @@
 #include "base/hex.h"
 #include "base/printable.h"
 #include "base/time.h"
+#include "cli/bursts_functions.h"
 #include "cli/trace_files.h"
 #include "store/store.h"
 #include "traces/bursts/burst_config.h"
@@ -28,6 +29,9 @@ constexpr size_t kMaxListedRecordings = 100'000;
 
 class RecordingFiles : public BurstRecordings {
  public:
+  // Null: functions stay unnamed.
+  explicit RecordingFiles(std::unique_ptr<BurstFunctions> functions) : functions_(std::move(functions)) {}
+
   Status add(const std::string& file) {
     const traces::BurstFileLimits limits;
     const auto bytes = read_file(file, limits.max_encoded_bytes);
@@ -45,6 +49,9 @@ class RecordingFiles : public BurstRecordings {
                   config->text(), config_->text());
     }
     config_ = *config;
+    if (functions_ != nullptr) {
+      functions_->name(*recording);
+    }
     if (!machines_.insert(recording->machine).second) {
       return with_hint(fail(ErrorCode::kInvalid, "{} is another recording of machine {}", file,
                             printable(recording->machine)),
@@ -62,6 +69,7 @@ class RecordingFiles : public BurstRecordings {
   Result<BurstRecordingPointer> read(size_t number) override { return recordings_[number]; }
 
  private:
+  std::unique_ptr<BurstFunctions> functions_;
   std::vector<BurstRecordingPointer> recordings_;
   std::set<std::string> machines_;
   std::optional<traces::BurstConfig> config_;
@@ -100,7 +108,8 @@ std::optional<std::vector<ListedRecording>> listed_in(const query::Table& table)
 
 class StoredRecordings : public BurstRecordings {
  public:
-  explicit StoredRecordings(AnswerSource source) : source_(std::move(source)) {
+  StoredRecordings(AnswerSource source, std::unique_ptr<BurstFunctions> functions)
+      : source_(std::move(source)), functions_(std::move(functions)) {
     if (source_.server.empty()) {
       directory_ = store::open_burst_source(source_.data_dir);
     }
@@ -147,6 +156,9 @@ class StoredRecordings : public BurstRecordings {
     }
     auto recording =
         bytes ? traces::decode_bursts(as_bytes(*bytes)) : Result<traces::BurstRecording>(propagate(bytes));
+    if (recording && functions_ != nullptr) {
+      functions_->name(*recording);
+    }
     return recording ? Result<BurstRecordingPointer>(
                            std::make_shared<const traces::BurstRecording>(std::move(*recording)))
                      : propagate(recording, "reading recording {}", id);
@@ -154,8 +166,21 @@ class StoredRecordings : public BurstRecordings {
 
  private:
   const AnswerSource source_;
-  std::unique_ptr<store::BurstSource> directory_;  // null: a server is asked
+  const std::unique_ptr<BurstFunctions> functions_;  // null: functions stay unnamed
+  std::unique_ptr<store::BurstSource> directory_;    // null: a server is asked
 };
+
+Result<std::unique_ptr<BurstFunctions>> functions_of(const BurstsInput& input) {
+  if (!input.names_functions) {
+    return nullptr;
+  }
+  const AnswerSource& source = input.stored.source;
+  auto functions =
+      BurstFunctions::open(input.binaries, source.server.empty() ? source.data_dir : std::string());
+  return functions ? Result<std::unique_ptr<BurstFunctions>>(
+                         std::make_unique<BurstFunctions>(std::move(*functions)))
+                   : propagate(functions);
+}
 
 }  // namespace
 
@@ -163,8 +188,12 @@ Result<std::unique_ptr<BurstRecordings>> open_burst_recordings(const BurstsInput
   if (const Status given = expect_traces_or_source(input.files, input.stored.source, "FILE"); !given) {
     return propagate(given);
   }
+  auto functions = functions_of(input);
+  if (!functions) {
+    return propagate(functions);
+  }
   if (input.files.empty()) {
-    auto stored = std::make_unique<StoredRecordings>(input.stored.source);
+    auto stored = std::make_unique<StoredRecordings>(input.stored.source, std::move(*functions));
     const Status listed = stored->list(input.stored.parameters);
     return listed ? Result<std::unique_ptr<BurstRecordings>>(std::move(stored)) : propagate(listed);
   }
@@ -177,7 +206,7 @@ Result<std::unique_ptr<BurstRecordings>> open_burst_recordings(const BurstsInput
     return fail(ErrorCode::kInvalid, "{} recordings are given; at most {} can be joined", input.files.size(),
                 traces::kMaxClockMachines);
   }
-  auto files = std::make_unique<RecordingFiles>();
+  auto files = std::make_unique<RecordingFiles>(std::move(*functions));
   for (const std::string& file : input.files) {
     if (const Status added = files->add(file); !added) {
       return propagate(added);

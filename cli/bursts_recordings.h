@@ -17,6 +17,9 @@ namespace plimsoll::cli {
 struct BurstsInput {
   std::vector<std::string> files;
   TableOptions stored;
+  // Whether functions in stacks are named: by these binaries of this machine, and by the symbol tables of a data directory.
+  bool names_functions = false;
+  std::vector<std::string> binaries = {};
 };
 
 using BurstRecordingPointer = std::shared_ptr<const traces::BurstRecording>;

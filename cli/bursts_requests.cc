@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "cli/views/answer_source.h"
 #include "formats/perfetto/perfetto_trace.h"
 #include "traces/bursts/joined/chrome_json.h"
+#include "traces/bursts/joined/function_shares.h"
 #include "traces/bursts/joined/request_times.h"
 
 namespace plimsoll::cli {
@@ -41,13 +43,19 @@ struct FoundRequests {
   uint64_t contradictions = 0;
   uint64_t missing_switches = 0;
   bool has_machines = false;  // several
+  bool has_stacks = false;    // are asked for
+  uint64_t samples = 0;
+  uint64_t samples_without_stack = 0;
+  std::vector<traces::FunctionSamples> functions;
   std::vector<std::string> notes;
 };
 
 class RequestFinder {
  public:
-  RequestFinder(const BurstsRequestsOptions& options, const BurstMachines& machines)
-      : options_(options), clocks_(machines) {
+  // `only`: the request's ID; 0: all of them.
+  RequestFinder(const BurstsRequestsOptions& options, uint64_t only, const BurstMachines& machines)
+      : options_(options), only_(only), clocks_(machines) {
+    found_.has_stacks = options.with_stacks;
     found_.has_machines = machines.has_several_machines();
   }
 
@@ -58,7 +66,13 @@ class RequestFinder {
       found_.lost_events += machine.burst->all_lost();
       found_.contradictions += joined.contradictions;
       found_.missing_switches += joined.missing_switches;
+      if (options_.with_stacks) {
+        functions_.add(machine.recording->stacks, joined, only_);
+      }
       for (const RequestTimes& times : request_times(*machine.burst, joined)) {
+        if (only_ != 0 && times.request != only_) {
+          continue;
+        }
         ++(times.is_whole ? found_.whole : found_.cut);
         if (times.is_whole || !options_.whole_only) {
           found_.requests.push_back({times, machine.offset_ns(), machine.recording->machine});
@@ -73,6 +87,9 @@ class RequestFinder {
 
   FoundRequests finish(const BurstMachines& machines) {
     keep_longest();
+    found_.samples = functions_.samples();
+    found_.samples_without_stack = functions_.without_stack();
+    found_.functions = functions_.most(options_.limit);
     found_.notes = machines.notes();
     found_.notes.insert(found_.notes.end(), clocks_.notes().begin(), clocks_.notes().end());
     return std::move(found_);
@@ -89,12 +106,30 @@ class RequestFinder {
   }
 
   const BurstsRequestsOptions& options_;
+  const uint64_t only_;
   ClockNotes clocks_;
+  traces::FunctionShares functions_;
   FoundRequests found_;
 };
 
 double ms(int64_t ns) {
   return static_cast<double>(ns) / static_cast<double>(kNsPerMs);
+}
+
+std::string functions_text(const FoundRequests& found) {
+  if (found.samples == 0) {
+    return "no samples of these requests: \"plimsolld bursts record --samples HZ\" records them\n";
+  }
+  const auto percent = [&](uint64_t samples) {
+    return 100 * static_cast<double>(samples) / static_cast<double>(found.samples);
+  };
+  std::string text = fmt::format("\n{:>8}{:>8}  function\n", "own %", "all %");
+  for (const traces::FunctionSamples& one : found.functions) {
+    text +=
+        fmt::format("{:>8.1f}{:>8.1f}  {}\n", percent(one.own), percent(one.all), printable(one.function));
+  }
+  return text +
+         fmt::format("of {} samples, {} without a stack\n", found.samples, found.samples_without_stack);
 }
 
 std::string requests_text(const FoundRequests& found) {
@@ -121,10 +156,23 @@ std::string requests_text(const FoundRequests& found) {
         "runnable or blocked\n",
         found.missing_switches);
   }
+  text += found.has_stacks ? functions_text(found) : std::string();
   for (const std::string& note : found.notes) {
     text += fmt::format("note: {}\n", note);
   }
   return text;
+}
+
+std::string functions_json(const FoundRequests& found) {
+  std::string text = fmt::format(", \"samples\": {}, \"samples_without_stack\": {}, \"functions\": [",
+                                 found.samples, found.samples_without_stack);
+  bool is_first = true;
+  for (const traces::FunctionSamples& one : found.functions) {
+    text += std::exchange(is_first, false) ? "{\"function\": " : ", {\"function\": ";
+    append_json_string(one.function, text);
+    text += fmt::format(", \"own\": {}, \"all\": {}}}", one.own, one.all);
+  }
+  return text + "]";
 }
 
 std::string requests_json(const FoundRequests& found) {
@@ -149,7 +197,19 @@ std::string requests_json(const FoundRequests& found) {
     append_json_string(request.machine, text);
     text += "}";
   }
-  return text + "]}\n";
+  return text + "]" + (found.has_stacks ? functions_json(found) : std::string()) + "}\n";
+}
+
+// As it is shown: 16 hexadecimal digits. 0: no ID is given.
+Result<uint64_t> request_of(const std::string& text) {
+  uint64_t request = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, request, 16);
+  const bool is_id = parsed.ec == std::errc() && parsed.ptr == end && request != 0;
+  return text.empty() || is_id ? Result<uint64_t>(request)
+                               : with_field(fail(ErrorCode::kInvalid,
+                                                 "\"{}\" is no ID of a request in hexadecimal digits", text),
+                                            "--request");
 }
 
 // All of it is in memory together.
@@ -210,11 +270,17 @@ Status export_chrome(const BurstsExportOptions& options) {
 }  // namespace
 
 Status run_bursts_requests(const BurstsRequestsOptions& options) {
-  auto machines = BurstMachines::open(options.input, options.spans);
+  const auto only = request_of(options.request);
+  if (!only) {
+    return propagate(only);
+  }
+  BurstsInput input = options.input;
+  input.names_functions = options.with_stacks;
+  auto machines = BurstMachines::open(input, options.spans);
   if (!machines) {
     return propagate(machines);
   }
-  RequestFinder finder(options, *machines);
+  RequestFinder finder(options, *only, *machines);
   const Status read = machines->for_each_burst([&](const BurstOfMachines& burst) -> Result<bool> {
     finder.add(burst);
     return true;

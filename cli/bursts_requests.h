@@ -14,6 +14,8 @@ struct BurstsRequestsOptions {
   BurstsInput input;
   std::vector<std::string> spans;
   bool whole_only = false;
+  std::string request;       // ID, in hexadecimal: only it; empty: all
+  bool with_stacks = false;  // the functions in which threads of the requests ran
   uint32_t limit = 50;
   bool is_json = false;
 };

@@ -49,7 +49,7 @@ uint32_t StackCollector::stack_of(uint32_t pid, std::span<const uint64_t> chain)
       return 0;
     }
     const bool is_repeated = !chain_.empty() && chain_.back() == frame && stacks_.frames[frame].address == 0;
-    if (!is_repeated) {
+    if (!is_repeated && chain_.size() < traces::kMaxBurstStackDepth) {
       chain_.push_back(frame);
     }
   }

@@ -316,6 +316,7 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
            "this is no recording of bursts",
            1},
           {{"bursts", "requests", folder / "good"}, "this is no recording of bursts", 1},
+          {{"bursts", "requests", folder / "good", "--request", "seven"}, "no ID of a request"},
           {{"bursts", "export", folder / "good"}, "--chrome or --perfetto is required"},
           {{"bursts", "export", folder / "good", "--chrome", "a", "--perfetto", "b"}, "are both given"},
           {{"bursts", "export", folder / "good", folder / "good", "--chrome", "a"},

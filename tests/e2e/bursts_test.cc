@@ -257,6 +257,34 @@ TEST_F(MadeBursts, AreSearched) {
   EXPECT_THAT(run({"plimsoll", "bursts", "search", "rpc", file}).out, HasSubstr("give --traces FILE"));
 }
 
+TEST_F(MadeBursts, TellInWhichFunctionsRequestsRan) {
+  using Kind = traces::BurstEventKind;
+  recording_.stacks = {.binaries = {{"/bin/job", ""}},
+                       .frames = {{0x10, 0, traces::BurstAddressKind::kElf, ""},
+                                  {0x20, 0, traces::BurstAddressKind::kElf, "parse(int)"}},
+                       .nodes = {{0, 0}, {1, 1}}};
+  mark(10, 1, traces::MarkKind::kStart, 7);
+  add(20, Kind::kSample, 1, 0, 2);
+  add(21, Kind::kSample, 1, 0, 1);
+  mark(30, 1, traces::MarkKind::kStop, 7);
+  mark(40, 1, traces::MarkKind::kStart, 8);
+  add(50, Kind::kSample, 1, 0, 2);
+  add(51, Kind::kSample, 1, 0, 2);
+  mark(60, 1, traces::MarkKind::kStop, 8);
+  const std::string file = write("a");
+  const auto of_all = json_of({"plimsoll", "bursts", "requests", file, "--stacks"});
+  EXPECT_EQ(of_all["samples"], 4);
+  ASSERT_EQ(of_all["functions"].size(), 2U) << of_all;
+  EXPECT_EQ(of_all["functions"][0]["function"], "job+0x10");
+  EXPECT_EQ(of_all["functions"][0]["all"], 4);
+  EXPECT_EQ(of_all["functions"][1]["own"], 3);
+  const auto of_one = json_of({"plimsoll", "bursts", "requests", file, "--stacks", "--request", "7"});
+  EXPECT_EQ(of_one["requests"].size(), 1U);
+  EXPECT_EQ(of_one["samples"], 2);
+  EXPECT_THAT(run({"plimsoll", "bursts", "requests", file, "--stacks"}).out,
+              AllOf(HasSubstr("    75.0    75.0  parse(int)"), HasSubstr("of 4 samples, 0 without a stack")));
+}
+
 TEST_F(MadeBursts, AreSearchedWithSpans) {
   mark(10, 1, traces::MarkKind::kStart, 7);
   mark(100, 1, traces::MarkKind::kStop, 7);

@@ -241,6 +241,11 @@ class Joining {
     }
   }
 
+  void take_running(const BurstEvent& event) {
+    see_running(event.thread, event.cpu, event.time_ns);
+    threads_[event.thread].cpu = event.cpu;
+  }
+
   void take(const BurstEvent& event) {
     switch (event.kind) {
       case BurstEventKind::kSwitch:
@@ -254,9 +259,14 @@ class Joining {
       case BurstEventKind::kSyscallEnter:
       case BurstEventKind::kSyscallExit:
       case BurstEventKind::kPageFault:
+        take_running(event);
+        return;
       case BurstEventKind::kSample:
-        see_running(event.thread, event.cpu, event.time_ns);
-        threads_[event.thread].cpu = event.cpu;
+        take_running(event);
+        joined_.samples.push_back({.time_ns = event.time_ns,
+                                   .request = threads_[event.thread].request,
+                                   .thread = event.thread,
+                                   .stack = static_cast<uint32_t>(event.first)});
         return;
       case BurstEventKind::kDiskIssue:
       case BurstEventKind::kDiskDone:

@@ -35,13 +35,23 @@ struct StateInterval {
 };
 inline constexpr uint32_t kNoThread = UINT32_MAX;
 
+// Where a thread ran at a moment, and for which request.
+struct JoinedSample {
+  int64_t time_ns = 0;
+  uint64_t request = 0;  // 0: none that is known
+  uint32_t thread = 0;   // index of BurstRecording::threads
+  uint32_t stack = 0;    // of BurstRecording::stacks
+  bool operator==(const JoinedSample&) const = default;
+};
+
 struct JoinedBurst {
   // Each thread's without gaps between them, in the order of their ends. The idle thread and threads of which nothing was seen
   // have none.
   std::vector<StateInterval> intervals;
   std::vector<Mark> marks;  // Mark::tid is the index of a thread; in the order of time
   MarkCounts mark_counts;
-  uint64_t contradictions = 0;  // switches that others deny: events were lost
+  std::vector<JoinedSample> samples;  // in the order of time
+  uint64_t contradictions = 0;        // switches that others deny: events were lost
   uint64_t missing_switches =
       0;  // to threads that did something before the next: they ran from then on at least
 };

@@ -255,7 +255,7 @@ void write_stacks(const BurstStacks& stacks, Writer& out) {
 }
 
 // Takes what it needs of the memory that is left.
-BurstStacks read_stacks(uint64_t& bytes_left, Reader& in) {
+BurstStacks read_stacks(uint64_t& bytes_left, bool& is_too_deep, Reader& in) {
   const auto count = [&](uint64_t max, uint64_t min_bytes, size_t size) {
     const uint64_t counted = in.count(std::min<uint64_t>(max, bytes_left / size), min_bytes);
     bytes_left -= counted * size;
@@ -277,10 +277,16 @@ BurstStacks read_stacks(uint64_t& bytes_left, Reader& in) {
   }
   stacks.nodes.resize(count(kMaxStackNodes, kMinStackNodeBytes, sizeof(BurstStackNode)));
   const uint64_t last_frame = stacks.frames.empty() ? 0 : stacks.frames.size() - 1;
-  uint64_t before = 0;
+  std::vector<uint16_t> depths{0};
+  depths.reserve(stacks.nodes.size() + 1);
   for (BurstStackNode& node : stacks.nodes) {
     node.frame = static_cast<uint32_t>(in.number_up_to(last_frame));
-    node.caller = static_cast<uint32_t>(in.number_up_to(before++));
+    node.caller = static_cast<uint32_t>(in.number_up_to(depths.size() - 1));
+    if (depths[node.caller] >= kMaxBurstStackDepth) {
+      is_too_deep = true;
+      break;
+    }
+    depths.push_back(static_cast<uint16_t>(depths[node.caller] + 1));
   }
   return stacks;
 }
@@ -317,7 +323,11 @@ Result<BurstRecording> read_content(Bytes content, uint32_t version, const Burst
   uint64_t events_left = limits.max_events;
   uint64_t bytes_left = limits.max_decoded_bytes - recording.threads.size() * sizeof(BurstThread);
   if (version > kVersionWithoutSamples) {
-    recording.stacks = read_stacks(bytes_left, in);
+    bool is_too_deep = false;
+    recording.stacks = read_stacks(bytes_left, is_too_deep, in);
+    if (is_too_deep) {
+      return fail(ErrorCode::kCorrupt, "a stack of samples has over {} frames", kMaxBurstStackDepth);
+    }
     if (!has_whole_stacks(recording.stacks)) {
       return fail(ErrorCode::kCorrupt, "stacks of samples are of no frame, or frames of no binary");
     }

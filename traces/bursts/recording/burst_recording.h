@@ -51,8 +51,9 @@ struct BurstThread {
 
 // A file with code, or a part of the kernel.
 struct BurstBinary {
-  std::string path;      // "[kernel]", or the name of a module; "[unknown]" of code in no file
-  std::string build_id;  // bytes; of a file without one the hash of its content, as profiles have it; empty: unknown
+  std::string path;  // "[kernel]", or the name of a module; "[unknown]" of code in no file
+  std::string
+      build_id;  // bytes; of a file without one the hash of its content, as profiles have it; empty: unknown
   bool operator==(const BurstBinary&) const = default;
 };
 
@@ -78,6 +79,9 @@ struct BurstStackNode {
   uint32_t caller = 0;  // a stack
   bool operator==(const BurstStackNode&) const = default;
 };
+
+// Frames of a stack.
+inline constexpr size_t kMaxBurstStackDepth = 1024;
 
 // The stacks of samples, as a tree. Stack 0 is empty; stack n is nodes[n - 1] and its callers, which are lower numbers.
 struct BurstStacks {

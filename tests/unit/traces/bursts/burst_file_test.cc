@@ -154,6 +154,14 @@ TEST(BurstFile, ChecksIndexesOfStacks) {
   EXPECT_TRUE(is_refused([](BurstRecording& recording) { recording.stacks.nodes.pop_back(); }))
       << "a sample has that stack";
   EXPECT_TRUE(is_refused([](BurstRecording& recording) { recording.stacks.frames.clear(); }));
+  const auto deepen = [](BurstRecording& recording, uint32_t depth) {
+    recording.stacks.nodes.clear();
+    for (uint32_t caller = 0; caller < depth; ++caller) {
+      recording.stacks.nodes.push_back({.frame = 0, .caller = caller});
+    }
+  };
+  EXPECT_FALSE(is_refused([&](BurstRecording& recording) { deepen(recording, kMaxBurstStackDepth); }));
+  EXPECT_TRUE(is_refused([&](BurstRecording& recording) { deepen(recording, kMaxBurstStackDepth + 1); }));
   EXPECT_TRUE(is_refused([](BurstRecording& recording) {
     recording.stacks.frames.resize(1);
     recording.stacks.binaries.clear();

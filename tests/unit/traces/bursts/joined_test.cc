@@ -10,6 +10,7 @@
 #include "base/sort_stably.h"
 #include "tests/unit/traces/bursts/written_burst.h"
 #include "traces/bursts/joined/chrome_json.h"
+#include "traces/bursts/joined/function_shares.h"
 #include "traces/bursts/joined/request_times.h"
 #include "traces/bursts/joined/thread_states.h"
 
@@ -43,6 +44,49 @@ std::string requests(const std::string& text) {
                          one.in(ThreadState::kBlocked), one.threads, one.is_whole ? "" : " cut");
   }
   return lines;
+}
+
+TEST(JoinedBurst, SamplesBelongToTheRequestOfTheirThread) {
+  const JoinedBurst burst =
+      join_burst(burst_of("150 sample 1 1\n"
+                          "200 mark 1 1 7\n"
+                          "250 sample 1 2\n"
+                          "300 wake 1 2\n"
+                          "350 switch 0 Y 2\n"
+                          "400 sample 2 3\n"
+                          "500 mark 1 2 7\n"
+                          "600 sample 1 1\n"
+                          "1100 sample 1 1\n"));
+  const std::vector<JoinedSample> expected{{150, 0, 1, 1}, {250, 7, 1, 2}, {400, 7, 2, 3}, {600, 0, 1, 1}};
+  EXPECT_EQ(burst.samples, expected);
+}
+
+TEST(JoinedBurst, ASampledThreadRuns) {
+  EXPECT_EQ(joined("200 wake 0 1\n"
+                   "300 sample 1 0\n"),
+            "1 blocked 100-200 woken by 0\n1 runnable 200-300\n1 running 300-1000\n");
+}
+
+// main calls work and itself; work is sampled three times.
+TEST(FunctionShares, CountSamplesInFunctionsAndTheirCallees) {
+  const BurstStacks stacks{.binaries = {{"/bin/job", ""}},
+                           .frames = {{0x10, 0, BurstAddressKind::kElf, "main"},
+                                      {0x20, 0, BurstAddressKind::kElf, "work"},
+                                      {0x30, 0, BurstAddressKind::kElf, ""}},
+                           .nodes = {{0, 0}, {0, 1}, {1, 2}, {2, 1}}};
+  JoinedBurst burst;
+  burst.samples = {{1, 7, 1, 3}, {2, 7, 1, 3}, {3, 8, 1, 3}, {4, 7, 1, 2},
+                   {5, 7, 1, 4}, {6, 7, 1, 0}, {7, 0, 1, 3}};
+  FunctionShares shares;
+  shares.add(stacks, burst);
+  EXPECT_EQ(shares.samples(), 6U);
+  EXPECT_EQ(shares.without_stack(), 1U);
+  const std::vector<FunctionSamples> expected{{"main", 1, 5}, {"work", 3, 3}, {"job+0x30", 1, 1}};
+  EXPECT_EQ(shares.most(10), expected);
+  EXPECT_EQ(shares.most(1).size(), 1U);
+  FunctionShares of_one;
+  of_one.add(stacks, burst, 8);
+  EXPECT_EQ(of_one.most(10), (std::vector<FunctionSamples>{{"work", 1, 1}, {"main", 0, 1}}));
 }
 
 TEST(JoinedBurst, TellsStatesFromSwitchesAndWakes) {

@@ -12,7 +12,7 @@ namespace plimsoll::traces {
 
 // Of lines "TIME WHAT ...", times in ns: "switch FROM STATE TO" (STATE: S blocked, R preempted, Y yields, X ends), "wake WAKER WOKEN",
 // "interrupt THREAD WOKEN", "new PARENT CHILD", "mark THREAD KIND VALUE" (its two calls at that time), "call THREAD", "fault THREAD",
-// "issue THREAD BYTES SECTOR", "done THREAD BYTES SECTOR", "sent THREAD BYTES", "received THREAD BYTES".
+// "issue THREAD BYTES SECTOR", "done THREAD BYTES SECTOR", "sent THREAD BYTES", "received THREAD BYTES", "sample THREAD STACK".
 inline Burst written_burst(const std::string& text, int64_t on_ns, int64_t off_ns) {
   Burst burst;
   burst.on_ns = on_ns;
@@ -46,6 +46,9 @@ inline Burst written_burst(const std::string& text, int64_t on_ns, int64_t off_n
     } else if (what == "issue" || what == "done") {
       words >> event.first >> event.second;
       event.kind = what == "issue" ? BurstEventKind::kDiskIssue : BurstEventKind::kDiskDone;
+    } else if (what == "sample") {
+      words >> event.first;
+      event.kind = BurstEventKind::kSample;
     } else if (what == "sent" || what == "received") {
       words >> event.first;
       event.kind = what == "sent" ? BurstEventKind::kPacketSent : BurstEventKind::kPacketReceived;
