@@ -158,13 +158,15 @@ void add_export(CLI::App& bursts, BurstsExportOptions& options) {
   add_recordings(*command, options.input);
   add_spans(*command, options.spans,
             "Request traces, of whose calls clocks of several machines are repaired");
+  add_binaries(*command, options.input);
   command->add_option("--chrome", options.chrome, "Chrome JSON file to write, - for standard output")
       ->type_name("FILE");
   command->add_option("--perfetto", options.perfetto, "Perfetto trace to write, - for standard output")
       ->type_name("FILE");
   command->footer(
       R"(Give one of --chrome and --perfetto. ui.perfetto.dev opens both; Firefox Profiler (profiler.firefox.com) and speedscope
-open Chrome JSON. A Perfetto trace is smaller, has CPU tracks, and takes several machines.
+open Chrome JSON. A Perfetto trace is smaller, has CPU tracks, and takes several machines. Both have samples with stacks, of
+one machine.
 
 Examples:
   plimsoll bursts export machine.bursts --chrome burst.json

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,7 +25,8 @@ using traces::SceneMachine;
 using traces::StateInterval;
 
 // Numbers of fields: protos/perfetto/trace/ of github.com/google/perfetto (trace.proto, trace_packet.proto, clock_snapshot.proto,
-// track_event/*.proto, interned_data/interned_data.proto, ftrace/ftrace_event.proto, ftrace/ftrace_event_bundle.proto, ftrace/sched.proto).
+// track_event/*.proto, interned_data/interned_data.proto, profiling/profile_common.proto,
+// profiling/profile_packet.proto, ftrace/ftrace_event.proto, ftrace/ftrace_event_bundle.proto, ftrace/sched.proto).
 namespace field {
 constexpr uint32_t kTracePacket = 1;
 constexpr uint32_t kPacketFtraceEvents = 1;
@@ -35,12 +37,29 @@ constexpr uint32_t kPacketTrackEvent = 11;
 constexpr uint32_t kPacketInternedData = 12;
 constexpr uint32_t kPacketSequenceFlags = 13;
 constexpr uint32_t kPacketTrackDescriptor = 60;
+constexpr uint32_t kPacketPerfSample = 66;
 constexpr uint32_t kSnapshotClocks = 1;
 constexpr uint32_t kSnapshotPrimary = 2;
 constexpr uint32_t kClockId = 1;
 constexpr uint32_t kClockTimestamp = 2;
 constexpr uint32_t kInternedCategories = 1;
 constexpr uint32_t kInternedNames = 2;
+constexpr uint32_t kInternedFunctions = 5;
+constexpr uint32_t kInternedFrames = 6;
+constexpr uint32_t kInternedCallstacks = 7;
+constexpr uint32_t kInternedBuildIds = 16;
+constexpr uint32_t kInternedMappingPaths = 17;
+constexpr uint32_t kInternedMappings = 19;
+constexpr uint32_t kMappingBuildId = 2;
+constexpr uint32_t kMappingPath = 7;
+constexpr uint32_t kFrameFunction = 2;
+constexpr uint32_t kFrameMapping = 3;
+constexpr uint32_t kFrameRelativePc = 4;
+constexpr uint32_t kCallstackFrame = 2;
+constexpr uint32_t kSampleCpu = 1;
+constexpr uint32_t kSamplePid = 2;
+constexpr uint32_t kSampleTid = 3;
+constexpr uint32_t kSampleCallstack = 4;
 constexpr uint32_t kInternedId = 1;
 constexpr uint32_t kInternedName = 2;
 constexpr uint32_t kDescriptorUuid = 1;
@@ -342,6 +361,7 @@ class PerfettoWriter {
       }
       if (is_one_machine()) {
         add_ftrace(machine);
+        add_samples(machine);
       }
     }
     std::ranges::sort(events, {}, [](const SliceEvent& event) {
@@ -414,6 +434,90 @@ class PerfettoWriter {
     packet.number(field::kPacketTimestamp, unsigned_time(event.time_ns));
     packet.message(field::kPacketTrackEvent, slice);
     add(packet);
+  }
+
+  // Of tables of their own, by field: each recording has other numbers for the same text.
+  uint64_t interned_text(uint32_t table, const std::string& text) {
+    const auto [found, is_new] = texts_.try_emplace(std::pair(table, text), texts_.size() + 1);
+    if (is_new) {
+      add_interned(table, interned_name(found->second, text));
+    }
+    return found->second;
+  }
+
+  void add_interned(uint32_t table, const WireMessage& entry) {
+    WireMessage interned;
+    interned.message(table, entry);
+    WireMessage packet = new_packet(kNeedsState);
+    packet.message(field::kPacketInternedData, interned);
+    add(packet);
+  }
+
+  uint64_t mapping_id(const traces::BurstRecording& recording, uint32_t index) {
+    const auto [found, is_new] = mappings_.try_emplace(OfRecording(&recording, index), mappings_.size() + 1);
+    if (is_new) {
+      const traces::BurstBinary& binary = recording.stacks.binaries[index];
+      WireMessage mapping;
+      mapping.number(field::kInternedId, found->second);
+      if (!binary.build_id.empty()) {
+        mapping.number(field::kMappingBuildId, interned_text(field::kInternedBuildIds, binary.build_id));
+      }
+      mapping.number(field::kMappingPath,
+                     interned_text(field::kInternedMappingPaths, printable(binary.path)));
+      add_interned(field::kInternedMappings, mapping);
+    }
+    return found->second;
+  }
+
+  uint64_t frame_id(const traces::BurstRecording& recording, uint32_t index) {
+    const auto [found, is_new] = frames_.try_emplace(OfRecording(&recording, index), frames_.size() + 1);
+    if (is_new) {
+      const traces::BurstFrame& frame = recording.stacks.frames[index];
+      const std::string name = printable(name_of_frame(recording.stacks, index));
+      WireMessage entry;
+      entry.number(field::kInternedId, found->second);
+      entry.number(field::kFrameFunction, interned_text(field::kInternedFunctions, name));
+      entry.number(field::kFrameMapping, mapping_id(recording, frame.binary));
+      entry.number(field::kFrameRelativePc, frame.address);
+      add_interned(field::kInternedFrames, entry);
+    }
+    return found->second;
+  }
+
+  // The outermost frame comes first.
+  uint64_t callstack_id(const traces::BurstRecording& recording, uint64_t stack) {
+    const auto [found, is_new] =
+        callstacks_.try_emplace(OfRecording(&recording, stack), callstacks_.size() + 1);
+    if (is_new) {
+      std::vector<uint64_t> frames;
+      recording.stacks.for_each_frame(stack,
+                                      [&](uint32_t frame) { frames.push_back(frame_id(recording, frame)); });
+      WireMessage callstack;
+      callstack.number(field::kInternedId, found->second);
+      for (const uint64_t frame : std::views::reverse(frames)) {
+        callstack.number(field::kCallstackFrame, frame);
+      }
+      add_interned(field::kInternedCallstacks, callstack);
+    }
+    return found->second;
+  }
+
+  void add_samples(const SceneMachine& machine) {
+    for (const traces::BurstEvent& event : machine.burst->events) {
+      if (event.kind != BurstEventKind::kSample || event.first == 0) {
+        continue;
+      }
+      const BurstThread& thread = machine.recording->threads[event.thread];
+      WireMessage sample;
+      sample.number(field::kSampleCpu, event.cpu);
+      sample.number(field::kSamplePid, thread.pid != 0 ? thread.pid : thread.tid);
+      sample.number(field::kSampleTid, thread.tid);
+      sample.number(field::kSampleCallstack, callstack_id(*machine.recording, event.first));
+      WireMessage packet = new_packet(kNeedsState);
+      packet.number(field::kPacketTimestamp, unsigned_time(event.time_ns + machine.offset_ns()));
+      packet.message(field::kPacketPerfSample, sample);
+      add(packet);
+    }
   }
 
   // A bundle for each run of events of one CPU, so that they stay in order.
@@ -494,6 +598,12 @@ class PerfettoWriter {
   // Of a burst that a machine recorded twice, by two configs or since its clock was set back: slices of one track may not overlap.
   uint32_t copy_ = 0;
   std::unordered_map<std::string, uint64_t> names_;
+  // Of stacks, whose numbers are those of their recording.
+  using OfRecording = std::pair<const traces::BurstRecording*, uint64_t>;
+  std::map<std::pair<uint32_t, std::string>, uint64_t> texts_;
+  std::map<OfRecording, uint64_t> mappings_;
+  std::map<OfRecording, uint64_t> frames_;
+  std::map<OfRecording, uint64_t> callstacks_;
 };
 
 }  // namespace

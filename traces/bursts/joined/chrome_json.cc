@@ -39,7 +39,9 @@ class Document {
       : recording_(recording), write_(write) {}
 
   Status write() {
-    text_ = "{\"traceEvents\": [";
+    text_ = "{";
+    add_stack_frames();
+    text_ += "\"traceEvents\": [";
     for (size_t i = 1; i < recording_.threads.size(); ++i) {
       const BurstThread& thread = recording_.threads[i];
       add(fmt::format(R"({{"ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "args": {{"name": {}}}}})",
@@ -58,6 +60,31 @@ class Document {
   }
 
  private:
+  // Of samples: each with the one that called it.
+  void add_stack_frames() {
+    const BurstStacks& stacks = recording_.stacks;
+    if (stacks.nodes.empty()) {
+      return;
+    }
+    text_ += "\"stackFrames\": {";
+    for (size_t i = 0; i < stacks.nodes.size() && written_; ++i) {
+      const BurstStackNode& node = stacks.nodes[i];
+      const BurstBinary& binary = stacks.binaries[stacks.frames[node.frame].binary];
+      add(fmt::format(R"("{}": {{"name": {}, "category": {}{}}})", i + 1,
+                      quoted(name_of_frame(stacks, node.frame)), quoted(binary.path),
+                      node.caller == 0 ? "" : fmt::format(R"(, "parent": "{}")", node.caller)));
+    }
+    text_ += "\n}, ";
+    is_first_ = true;
+  }
+
+  void add_sample(const JoinedSample& sample) {
+    const BurstThread& thread = recording_.threads[sample.thread];
+    add(fmt::format(
+        R"({{"ph": "P", "name": "sample", "cat": "sample", "ts": {:.3f}, "pid": {}, "tid": {}, "sf": "{}"}})",
+        us_of(sample.time_ns), process_of(thread), thread.tid, sample.stack));
+  }
+
   static uint32_t process_of(const BurstThread& thread) { return thread.pid != 0 ? thread.pid : thread.tid; }
 
   void add(const std::string& event) {
@@ -92,6 +119,11 @@ class Document {
           R"({{"ph": "X", "name": "{}", "cat": "thread", "ts": {:.3f}, "dur": {:.3f}, "pid": {}, "tid": {}, "args": {{{}}}}})",
           name_of(interval.state), us_of(interval.begin_ns), us_of(interval.end_ns - interval.begin_ns),
           process_of(thread), thread.tid, details));
+    }
+    for (const JoinedSample& sample : joined.samples) {
+      if (sample.stack != 0) {
+        add_sample(sample);
+      }
     }
     for (const RequestTimes& request : request_times(burst, joined)) {
       // Asynchronous: requests overlap.

@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "formats/perfetto/wire_writer.h"
@@ -75,6 +76,7 @@ struct ReadTrace {
   std::map<std::string, uint64_t> by_name;
   std::vector<std::string> switches;  // "CPU PREV>NEXT TIME STATE"
   std::vector<std::string> wakes;
+  std::vector<std::string> samples;  // "PID TID TIME FUNCTION;FUNCTION", the outermost first
   bool has_clocks = false;
 };
 
@@ -103,6 +105,12 @@ class TraceReader {
       const Message name = message_in(entry);
       EXPECT_TRUE(names_.emplace(number(name, 1), text(name, 2)).second);
     }
+    take_stacks(message_in(text(packet, 12)));
+    if (const std::string bytes = text(packet, 66); !bytes.empty()) {
+      const Message sample = message_in(bytes);
+      trace_.samples.push_back(fmt::format("{} {} {} {}", number(sample, 2), number(sample, 3),
+                                           number(packet, 8), callstacks_.at(number(sample, 4))));
+    }
     if (const std::string bytes = text(packet, 60); !bytes.empty()) {
       take_track(message_in(bytes));
     }
@@ -111,6 +119,34 @@ class TraceReader {
     }
     if (const std::string bytes = text(packet, 1); !bytes.empty()) {
       take_ftrace(message_in(bytes));
+    }
+  }
+
+  // "FUNCTION@PATH+PC" of each frame.
+  void take_stacks(const Message& interned) {
+    for (const int field : {5, 16, 17}) {
+      for (const std::string& bytes : texts(interned, field)) {
+        const Message entry = message_in(bytes);
+        EXPECT_TRUE(texts_.emplace(std::pair(field, number(entry, 1)), text(entry, 2)).second);
+      }
+    }
+    for (const std::string& bytes : texts(interned, 19)) {
+      const Message entry = message_in(bytes);
+      mappings_[number(entry, 1)] = texts_.at({17, number(entry, 7)});
+    }
+    for (const std::string& bytes : texts(interned, 6)) {
+      const Message entry = message_in(bytes);
+      frames_[number(entry, 1)] = fmt::format("{}@{}+{:x}", texts_.at({5, number(entry, 2)}),
+                                              mappings_.at(number(entry, 3)), number(entry, 4));
+    }
+    for (const std::string& bytes : texts(interned, 7)) {
+      const Message entry = message_in(bytes);
+      std::string& frames = callstacks_[number(entry, 1)];
+      for (int i = 0; i < entry.fields.field_count(); ++i) {
+        if (const UnknownField& field = entry.fields.field(i); field.number() == 2) {
+          frames += (frames.empty() ? "" : ";") + frames_.at(field.varint());
+        }
+      }
     }
   }
 
@@ -165,6 +201,10 @@ class TraceReader {
 
   ReadTrace trace_;
   std::map<uint64_t, std::string> names_;
+  std::map<std::pair<int, uint64_t>, std::string> texts_;  // by field and number
+  std::map<uint64_t, std::string> mappings_;
+  std::map<uint64_t, std::string> frames_;
+  std::map<uint64_t, std::string> callstacks_;
   std::map<uint64_t, std::vector<Slice>> open_;
   uint64_t before_ns_ = 0;
 };
@@ -231,6 +271,33 @@ TEST(PerfettoTrace, HasThreadsRequestsAndSwitchesOfAMachine) {
   // The second one is preempted, in the numbers of Linux 4.4.
   EXPECT_THAT(trace.switches, ElementsAre("0 one>two? 5300 0x1", "0 two?>one 5550 0x800"));
   EXPECT_THAT(trace.wakes, ElementsAre("12>11"));
+}
+
+TEST(PerfettoTrace, HasSamplesWithStacksOfAMachine) {
+  traces::BurstRecording recording = sample("a");
+  recording.stacks = {.binaries = {{"/bin/job", "build"}, {"[kernel]", ""}},
+                      .frames = {{0x10, 0, traces::BurstAddressKind::kElf, ""},
+                                 {0x20, 1, traces::BurstAddressKind::kKernel, "schedule"}},
+                      .nodes = {{0, 0}, {1, 1}}};
+  int64_t time_ns = 700;
+  for (const uint64_t stack : {uint64_t{2}, uint64_t{0}, uint64_t{1}, uint64_t{2}}) {
+    traces::BurstEvent event;
+    event.time_ns = ++time_ns;
+    event.kind = BurstEventKind::kSample;
+    event.thread = 1;
+    event.first = stack;
+    recording.bursts.front().events.push_back(event);
+  }
+  const traces::SceneMachine machine{
+      .recording = &recording, .burst = &recording.bursts.front(), .shift_ns = 0};
+  EXPECT_THAT(
+      written({{machine}}).samples,
+      ElementsAre("10 11 5701 job+0x10@/bin/job+10;schedule@[kernel]+20", "10 11 5703 job+0x10@/bin/job+10",
+                  "10 11 5704 job+0x10@/bin/job+10;schedule@[kernel]+20"));
+  // Other machines may have the same process IDs.
+  const traces::BurstRecording other = sample("b");
+  const traces::SceneMachine second{.recording = &other, .burst = &other.bursts.front(), .shift_ns = 0};
+  EXPECT_TRUE(written({{machine, second}}).samples.empty());
 }
 
 TEST(PerfettoTrace, ProcessesHaveTheNameOfTheirFirstThread) {

@@ -379,5 +379,28 @@ TEST(ChromeJson, EscapesNamesAndNamesWakers) {
   EXPECT_NE(json.find(R"("ph": "b", "name": "request 0000000000000007")"), std::string::npos);
 }
 
+TEST(ChromeJson, HasSamplesWithTheirStacks) {
+  BurstRecording recording;
+  recording.threads = {{0, 0, "idle"}, {71, 70, "a"}};
+  recording.stacks = {
+      .binaries = {{"/bin/job", ""}},
+      .frames = {{0x10, 0, BurstAddressKind::kElf, ""}, {0x20, 0, BurstAddressKind::kElf, "f\""}},
+      .nodes = {{0, 0}, {1, 1}}};
+  recording.bursts = {burst_of("200 sample 1 2\n300 sample 1 0\n")};
+  const auto document = nlohmann::json::parse(chrome_json(recording));
+  EXPECT_EQ(document["stackFrames"].size(), 2U);
+  EXPECT_EQ(document["stackFrames"]["1"]["name"], "job+0x10");
+  EXPECT_EQ(document["stackFrames"]["2"]["name"], "f\"");
+  EXPECT_EQ(document["stackFrames"]["2"]["parent"], "1");
+  std::vector<std::string> samples;
+  for (const auto& event : document["traceEvents"]) {
+    if (event["ph"] == "P") {
+      samples.push_back(fmt::format("{} {} {}", event["tid"].get<int>(), event["ts"].get<double>(),
+                                    event["sf"].get<std::string>()));
+    }
+  }
+  EXPECT_EQ(samples, std::vector<std::string>{"71 0.2 2"});
+}
+
 }  // namespace
 }  // namespace plimsoll::traces
