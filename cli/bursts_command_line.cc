@@ -158,6 +158,7 @@ void add_export(CLI::App& bursts, BurstsExportOptions& options) {
   add_recordings(*command, options.input);
   add_spans(*command, options.spans,
             "Request traces, of whose calls clocks of several machines are repaired");
+  options.input.names_functions = true;
   add_binaries(*command, options.input);
   command->add_option("--chrome", options.chrome, "Chrome JSON file to write, - for standard output")
       ->type_name("FILE");
@@ -182,13 +183,15 @@ void add_search(CLI::App& bursts, BurstsSearchOptions& options) {
   add_recordings(*command, options.input);
   add_spans(*command, options.spans,
             "Request traces with the spans of rpc and span, and for clocks of several machines");
+  add_binaries(*command, options.input);
   command->add_option("--limit", options.limit, "Answers to show, the earliest first (default 50)")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000));
   command->add_flag("--json", options.is_json, "Print one JSON document");
   command->footer(
       R"(A query is a kind of item, tests in {}, and clauses about other items:
-  kinds        request running runnable blocked lock_wait lock_hold phase syscall fault wake rpc span
+  kinds        request running runnable blocked lock_wait lock_hold phase syscall fault wake disk packet_sent packet_received
+               sample rpc span
   tests        {duration > 50ms, service = store | cache, thread != outer.thread}
   with         items within it: with >= 3 own rpc{bytes > 1MB} same operation each within 5ms
   during       it lies within an item; overlapping: it shares time with one

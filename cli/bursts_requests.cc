@@ -292,8 +292,7 @@ Status run_bursts_requests(const BurstsRequestsOptions& options) {
   return write_output("-", options.is_json ? requests_json(found) : requests_text(found));
 }
 
-Status run_bursts_export(BurstsExportOptions options) {
-  options.input.names_functions = true;
+Status run_bursts_export(const BurstsExportOptions& options) {
   if (options.chrome.empty() == options.perfetto.empty()) {
     return with_field(options.chrome.empty()
                           ? fail(ErrorCode::kInvalid, "--chrome or --perfetto is required")

@@ -29,6 +29,6 @@ struct BurstsExportOptions {
 };
 
 Status run_bursts_requests(const BurstsRequestsOptions& options);
-Status run_bursts_export(BurstsExportOptions options);
+Status run_bursts_export(const BurstsExportOptions& options);
 
 }  // namespace plimsoll::cli

@@ -254,7 +254,9 @@ Status run_bursts_search(const BurstsSearchOptions& options) {
                                                                 ? "docs/burst-search.md has the language"
                                                                 : query.error().hint);
   }
-  auto machines = BurstMachines::open(options.input, options.spans);
+  BurstsInput input = options.input;
+  input.names_functions = (query->kinds & traces::kinds_of(ItemKind::kSample)) != 0;
+  auto machines = BurstMachines::open(input, options.spans);
   if (!machines) {
     return propagate(machines);
   }

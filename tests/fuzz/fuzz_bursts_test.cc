@@ -41,7 +41,7 @@ std::string reframed(const std::string& sound, std::mt19937_64& random) {
 void search_and_repair(const BurstRecording& sound, const BurstRecording& decoded) {
   const auto query = parse_search(
       "request with own running overlapping lock_hold not with wake not with (phase during lock_wait) "
-      "not with syscall then fault");
+      "not with syscall not with sample{stack ~ schedule} then fault");
   ASSERT_TRUE(query);
   std::vector<std::vector<SceneMachine>> bursts;
   for (const Burst& burst : decoded.bursts) {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::array<std::string_view, kItemKinds> kKindNames{
     "request", "running", "runnable", "blocked",     "lock_wait",       "lock_hold", "phase", "syscall",
-    "fault",   "wake",    "disk",     "packet_sent", "packet_received", "rpc",       "span"};
+    "fault",   "wake",    "disk",     "packet_sent", "packet_received", "sample",    "rpc",   "span"};
 
 constexpr ItemKinds kSpans = kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kSpan);
 constexpr ItemKinds kRequests = kinds_of(ItemKind::kRequest);
@@ -15,7 +15,8 @@ constexpr ItemKinds kAll = (uint32_t{1} << kItemKinds) - 1;
 constexpr ItemKinds kOfThreads = kAll & ~(kSpans | kRequests);
 constexpr ItemKinds kLocks = kinds_of(ItemKind::kLockWait) | kinds_of(ItemKind::kLockHold);
 constexpr ItemKinds kOnCpu = kinds_of(ItemKind::kRunning) | kinds_of(ItemKind::kSyscall) |
-                             kinds_of(ItemKind::kFault) | kinds_of(ItemKind::kWake);
+                             kinds_of(ItemKind::kFault) | kinds_of(ItemKind::kWake) |
+                             kinds_of(ItemKind::kSample);
 constexpr ItemKinds kTransfers =
     kinds_of(ItemKind::kDisk) | kinds_of(ItemKind::kPacketSent) | kinds_of(ItemKind::kPacketReceived);
 
@@ -47,6 +48,8 @@ constexpr std::array kFields{
     FieldInfo{"status", Field::kStatus, FieldType::kText, kSpans},
     FieldInfo{"span_kind", Field::kSpanKind, FieldType::kText, kSpans},
     FieldInfo{"bytes", Field::kBytes, FieldType::kBytes, kSpans | kTransfers},
+    FieldInfo{"function", Field::kFunction, FieldType::kText, kinds_of(ItemKind::kSample)},
+    FieldInfo{"stack", Field::kStack, FieldType::kText, kinds_of(ItemKind::kSample)},
 };
 
 }  // namespace

@@ -24,10 +24,11 @@ enum class ItemKind : uint8_t {
   kDisk,
   kPacketSent,
   kPacketReceived,
+  kSample,
   kRpc,
   kSpan,
 };
-inline constexpr size_t kItemKinds = 15;
+inline constexpr size_t kItemKinds = 16;
 std::string_view name_of(ItemKind kind);
 std::optional<ItemKind> item_kind_named(std::string_view name);
 // "request, running, ..."
@@ -78,6 +79,8 @@ enum class Field : uint8_t {
   kStatus,
   kSpanKind,
   kBytes,
+  kFunction,
+  kStack,
   kAttribute,
 };
 

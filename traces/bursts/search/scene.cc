@@ -122,7 +122,8 @@ class SceneMaker {
       add_marks(machine, joined, std::move(blocked));
     }
     if (wants(ItemKind::kSyscall) || wants(ItemKind::kFault) || wants(ItemKind::kWake) ||
-        wants(ItemKind::kDisk) || wants(ItemKind::kPacketSent) || wants(ItemKind::kPacketReceived)) {
+        wants(ItemKind::kDisk) || wants(ItemKind::kPacketSent) || wants(ItemKind::kPacketReceived) ||
+        wants(ItemKind::kSample)) {
       add_events(machine, joined);
     }
   }
@@ -312,9 +313,11 @@ class SceneMaker {
             items(ItemKind::kPacketReceived).push_back(item);
           }
           break;
+        case BurstEventKind::kSample:
+          add(ItemKind::kSample);
+          break;
         case BurstEventKind::kSwitch:
         case BurstEventKind::kMarkCall:
-        case BurstEventKind::kSample:
           break;
       }
     }

@@ -34,7 +34,7 @@ struct SearchItem {
   int64_t begin_ns = 0;  // wall clock, repaired
   int64_t end_ns = 0;
   uint64_t request = 0;  // 0: none that is known
-  uint64_t value = 0;    // lock, phase or number, by kind
+  uint64_t value = 0;    // lock, phase, number or stack, by kind
   uint32_t machine = 0;  // index of SearchScene::machines
   uint32_t thread = kNoThread;
   uint32_t other = kNoThread;  // who woke it, or whom it wakes

@@ -143,6 +143,19 @@ std::optional<std::string_view> span_text(const SearchScene& scene, ItemKind kin
   }
 }
 
+// Of a sample, the innermost first: "read;parse;main".
+std::string functions_of(const SearchScene& scene, const SearchItem& item, size_t max_frames) {
+  const BurstStacks& stacks = scene.machines[item.machine].recording->stacks;
+  std::string functions;
+  size_t frames = 0;
+  stacks.for_each_frame(item.value, [&](uint32_t frame) {
+    if (frames++ < max_frames) {
+      functions += (functions.empty() ? "" : ";") + name_of_frame(stacks, frame);
+    }
+  });
+  return functions;
+}
+
 // Of a disk or the network.
 bool is_transfer(ItemKind kind) {
   return kind == ItemKind::kDisk || kind == ItemKind::kPacketSent || kind == ItemKind::kPacketReceived;
@@ -212,6 +225,10 @@ std::optional<std::string_view> text_of(const SearchScene& scene, ItemKind kind,
     case Field::kPhase:
       room = phase_name(item.value);
       return room;
+    case Field::kFunction:
+    case Field::kStack:
+      room = functions_of(scene, item, field.field == Field::kFunction ? size_t{1} : kMaxBurstStackDepth);
+      return name_or_nothing(room);
     case Field::kWhole:
       return scene.requests[item.detail].is_whole ? "yes" : "no";
     case Field::kAttribute: {
@@ -253,6 +270,9 @@ std::string describe(const SearchScene& scene, ItemKind kind, const SearchItem& 
     if (value) {
       text += fmt::format(" {} {}", name, printable(*value));
     }
+  }
+  if (kind == ItemKind::kSample) {
+    text += fmt::format(" function {}", printable(functions_of(scene, item, 1)));
   }
   const bool may_have_bytes = is_of_spans(kind) || is_transfer(kind);
   if (const auto bytes = may_have_bytes ? number_of(scene, kind, item, {Field::kBytes, {}}) : std::nullopt) {

@@ -111,6 +111,32 @@ TEST(Search, FindsWhatWaitsForADisk) {
   EXPECT_EQ(found(recording, "packet_received{request = 7}"), "") << "a packet says of no request";
 }
 
+TEST(Search, FindsSamplesByFunctionAndStack) {
+  BurstRecording recording =
+      recording_of(story("100 mark 1 1 7\n"
+                         "200 sample 1 2\n"
+                         "300 sample 1 1\n"
+                         "400 sample 1 0\n"
+                         "500 mark 1 2 7\n"
+                         "600 sample 1 2\n"));
+  recording.stacks = {
+      .binaries = {{"/bin/job", ""}},
+      .frames = {{0x10, 0, BurstAddressKind::kElf, "main"}, {0x20, 0, BurstAddressKind::kElf, ""}},
+      .nodes = {{0, 0}, {1, 1}}};
+  EXPECT_EQ(found(recording, "sample{function = \"job+0x20\", request = 7}"), "sample 200-200\n");
+  EXPECT_EQ(found(recording, "sample{function = main}"), "sample 300-300\n");
+  EXPECT_EQ(found(recording, "sample{stack = \"job+0x20;main\"}"), "sample 200-200\nsample 600-600\n");
+  EXPECT_EQ(found(recording, "sample{function != main, thread = 11}"), "sample 200-200\nsample 600-600\n")
+      << "one without a stack has no function";
+  EXPECT_EQ(found(recording, "request with >= 2 own sample{stack ~ main}"),
+            "request 100-500, with sample 200-200, with sample 300-300\n");
+  const auto query = parse_search("sample");
+  const SearchScene scene = make_scene(
+      {{.recording = &recording, .burst = &recording.bursts.front(), .shift_ns = 0}}, nullptr, query->kinds);
+  EXPECT_EQ(describe(scene, ItemKind::kSample, scene.of(ItemKind::kSample).front()),
+            "machine a thread 11 (holder) request 0000000000000007 function job+0x20");
+}
+
 // As threads do: from the burst's begin where a request began before it, and until any thread stops it.
 TEST(Search, LockWaitsAndPhasesHaveTheRequestOfTheirThread) {
   const BurstRecording recording =
