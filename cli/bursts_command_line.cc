@@ -67,7 +67,7 @@ void add_binaries(CLI::App& command, BurstsInput& input) {
   command
       .add_option(
           "--binary", input.binaries,
-          "Name functions of this binary by its symbols; --data names them by the tables that it keeps")
+          "Name functions of this binary by its symbols; --data and --server do by the tables kept there")
       ->allow_extra_args(false)
       ->type_name("FILE");
 }

@@ -49,8 +49,8 @@ class RecordingFiles : public BurstRecordings {
                   config->text(), config_->text());
     }
     config_ = *config;
-    if (functions_ != nullptr) {
-      functions_->name(*recording);
+    if (const Status named = functions_ == nullptr ? Status() : functions_->name(*recording); !named) {
+      return named;
     }
     if (!machines_.insert(recording->machine).second) {
       return with_hint(fail(ErrorCode::kInvalid, "{} is another recording of machine {}", file,
@@ -156,8 +156,9 @@ class StoredRecordings : public BurstRecordings {
     }
     auto recording =
         bytes ? traces::decode_bursts(as_bytes(*bytes)) : Result<traces::BurstRecording>(propagate(bytes));
-    if (recording && functions_ != nullptr) {
-      functions_->name(*recording);
+    if (const Status named = recording && functions_ != nullptr ? functions_->name(*recording) : Status();
+        !named) {
+      return propagate(named);
     }
     return recording ? Result<BurstRecordingPointer>(
                            std::make_shared<const traces::BurstRecording>(std::move(*recording)))
@@ -174,9 +175,7 @@ Result<std::unique_ptr<BurstFunctions>> functions_of(const BurstsInput& input) {
   if (!input.names_functions) {
     return nullptr;
   }
-  const AnswerSource& source = input.stored.source;
-  auto functions =
-      BurstFunctions::open(input.binaries, source.server.empty() ? source.data_dir : std::string());
+  auto functions = BurstFunctions::open(input.binaries, input.stored.source);
   return functions ? Result<std::unique_ptr<BurstFunctions>>(
                          std::make_unique<BurstFunctions>(std::move(*functions)))
                    : propagate(functions);

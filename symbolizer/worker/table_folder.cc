@@ -41,8 +41,12 @@ std::string table_path(const std::string& data_dir, std::string_view identity) {
   return fmt::format("{}/symtab/{}/{}.symtab", data_dir, hex.substr(0, 2), hex);
 }
 
+Result<MappedTable> read_table(const std::string& data_dir, std::string_view identity) {
+  return open_table(table_path(data_dir, identity));
+}
+
 std::optional<SymtabReaders> readers_of_table(const std::string& data_dir, std::string_view identity) {
-  const auto mapped = open_table(table_path(data_dir, identity));
+  const auto mapped = read_table(data_dir, identity);
   return mapped ? std::optional(mapped->table.readers()) : std::nullopt;
 }
 

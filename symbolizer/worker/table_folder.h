@@ -16,6 +16,9 @@ namespace plimsoll::symbolizer {
 // Of a build, in a data directory.
 std::string table_path(const std::string& data_dir, std::string_view identity);
 
+// The build's table, whose header is checked. kNotFound where there is none. Any process.
+Result<MappedTable> read_table(const std::string& data_dir, std::string_view identity);
+
 // Which units of a build libdw has read for the table that a data directory keeps; nothing where there is
 // none, or it is damaged. Reads its header; any process.
 std::optional<SymtabReaders> readers_of_table(const std::string& data_dir, std::string_view identity);

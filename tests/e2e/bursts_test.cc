@@ -96,6 +96,27 @@ TEST_F(Bursts, HaveTheMarksOfAProgram) {
               AllOf(HasSubstr("config 1,7"), HasSubstr("late us")));
 }
 
+TEST_F(Bursts, HaveSamplesOfRequests) {
+  if (const std::string why = why_no_recording(); !why.empty()) {
+    GTEST_SKIP() << why;
+  }
+  const Background program({"marked_requests"});
+  const Finished recorded = run({"plimsolld", "bursts", "record", "--config", kConfig, "--output", file(),
+                                 "--bursts", "4", "--samples", "997"});
+  ASSERT_EQ(recorded.status, 0) << recorded.err;
+  if (lacks_marks(recorded) || recorded.out.find("not recorded: sample") != std::string::npos) {
+    GTEST_SKIP() << recorded.out;
+  }
+  const Finished asked = run({"plimsoll", "bursts", "requests", file(), "--stacks", "--json"});
+  ASSERT_EQ(asked.status, 0) << asked.err;
+  const auto document = nlohmann::json::parse(asked.out);
+  if (document["samples"] == 0 && (document["requests"].empty() || document["lost_events"] > 0)) {
+    GTEST_SKIP() << "the program did not run, or all samples were lost: the machine is busy";
+  }
+  EXPECT_GT(document["samples"], 0);
+  EXPECT_FALSE(document["functions"].empty()) << document;
+}
+
 struct Truth {
   int64_t cpu_ns = 0;
   int64_t took_ns = 0;

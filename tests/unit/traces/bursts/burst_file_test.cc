@@ -46,7 +46,7 @@ BurstRecording recording_of(size_t events) {
                       .kind = static_cast<BurstEventKind>(random() % kBurstEventKinds)};
       const bool has_other = made.kind <= BurstEventKind::kNewThread;
       made.other = has_other ? static_cast<uint32_t>(random() % 3) : 0;
-      made.first = random() % (made.kind == BurstEventKind::kSample ? 4 : 400);
+      made.first = random() % (made.kind == BurstEventKind::kSample ? 4U : 400U);
       const bool has_second = made.kind == BurstEventKind::kMarkCall ||
                               made.kind == BurstEventKind::kDiskIssue ||
                               made.kind == BurstEventKind::kDiskDone;
