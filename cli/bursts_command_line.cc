@@ -166,8 +166,8 @@ void add_export(CLI::App& bursts, BurstsExportOptions& options) {
       ->type_name("FILE");
   command->footer(
       R"(Give one of --chrome and --perfetto. ui.perfetto.dev opens both; Firefox Profiler (profiler.firefox.com) and speedscope
-open Chrome JSON. A Perfetto trace is smaller, has CPU tracks, and takes several machines. Both have samples with stacks, of
-one machine.
+open Chrome JSON. A Perfetto trace is smaller, has CPU tracks, and takes several machines. Both
+have samples with stacks, of one machine.
 
 Examples:
   plimsoll bursts export machine.bursts --chrome burst.json
@@ -190,8 +190,8 @@ void add_search(CLI::App& bursts, BurstsSearchOptions& options) {
   command->add_flag("--json", options.is_json, "Print one JSON document");
   command->footer(
       R"(A query is a kind of item, tests in {}, and clauses about other items:
-  kinds        request running runnable blocked lock_wait lock_hold phase syscall fault wake disk packet_sent packet_received
-               sample rpc span
+  kinds        request running runnable blocked lock_wait lock_hold phase syscall fault wake
+               disk packet_sent packet_received sample rpc span
   tests        {duration > 50ms, service = store | cache, thread != outer.thread}
   with         items within it: with >= 3 own rpc{bytes > 1MB} same operation each within 5ms
   during       it lies within an item; overlapping: it shares time with one

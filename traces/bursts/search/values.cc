@@ -271,7 +271,7 @@ std::string describe(const SearchScene& scene, ItemKind kind, const SearchItem& 
       text += fmt::format(" {} {}", name, printable(*value));
     }
   }
-  if (kind == ItemKind::kSample) {
+  if (kind == ItemKind::kSample && item.value != 0) {
     text += fmt::format(" function {}", printable(functions_of(scene, item, 1)));
   }
   const bool may_have_bytes = is_of_spans(kind) || is_transfer(kind);
