@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "appprof/announcement.h"
+#include "appprof/burst_ring.h"
 #include "appprof/endpoints.h"
 #include "appprof/heap.h"
 #include "appprof/http_server.h"
@@ -155,6 +156,7 @@ void after_fork_in_child() {
   reset_locks_in_child();
   reset_heap_in_child();
   reset_oom_dump_in_child();
+  g_burst_ring.clear_in_child();
   const bool is_serving = g_is_serving.exchange(false);
   Agent* parents = g_agent.exchange(nullptr);
   if (parents == nullptr) {

@@ -112,6 +112,20 @@ inline uint64_t request_id(const std::string& traceparent) {
   return plimsoll_appprof_request_id(traceparent.c_str());
 }
 
+// Events of bursts: see appprof_c.h.
+inline uint64_t rpc_in(const std::string& method, const std::string& peer, uint64_t bytes) {
+  return plimsoll_appprof_rpc_in(method.c_str(), peer.c_str(), bytes);
+}
+inline uint64_t rpc_out(const std::string& method, const std::string& peer, uint64_t bytes) {
+  return plimsoll_appprof_rpc_out(method.c_str(), peer.c_str(), bytes);
+}
+inline void rpc_end(uint64_t call, uint64_t bytes) {
+  plimsoll_appprof_rpc_end(call, bytes);
+}
+inline void annotate(const std::string& text, uint64_t value) {
+  plimsoll_appprof_annotate(text.c_str(), value);
+}
+
 // A request from begin to end of the block, in one thread. What it is handed to has a WorksFor.
 class RequestScope {
  public:

@@ -84,8 +84,9 @@ PLIMSOLL_APPPROF_API void plimsoll_appprof_label_pop(plimsoll_appprof_label* lab
  * (docs/bursts.md). They work without plimsoll_appprof_start(). Any thread, signal handlers too; errno stays. Outside of bursts a
  * mark costs a look at the clock, without bursts nothing. marks.h has the same for programs that link nothing. */
 
-/* When bursts are: "7,8" (m,n), "always" or "off". 0, or -1 where it is something else, which changes nothing. Before the first
- * call: PLIMSOLL_APPPROF_BURSTS, else off. */
+/* When bursts are: "7,8" (m,n), "always", "off", or "assigned": as the daemon says while an assignment holds, else off. 0, or -1 where
+ * it is something else, which changes nothing. Before the first call: PLIMSOLL_APPPROF_BURSTS, else assigned. The daemon changes nothing
+ * where the program has chosen, `off` too. */
 PLIMSOLL_APPPROF_API int plimsoll_appprof_set_bursts(const char* config);
 /* The request's ID from a W3C traceparent: the lower half of its trace ID. 0 where it is none. */
 PLIMSOLL_APPPROF_API uint64_t plimsoll_appprof_request_id(const char* traceparent);
@@ -97,8 +98,21 @@ PLIMSOLL_APPPROF_API void plimsoll_appprof_request_switch(uint64_t request);
 /* Begins to wait for a lock that is held; got it. Worth their cost for long waits only. */
 PLIMSOLL_APPPROF_API void plimsoll_appprof_lock_wait(const void* lock);
 PLIMSOLL_APPPROF_API void plimsoll_appprof_lock_got(const void* lock);
-/* A phase of the request begins, which ends the one before; NULL or "": none begins. The first 8 bytes of the name are kept. */
+/* A phase of the request begins, which ends the one before; NULL or "": none begins. The first 8 bytes of the name are kept, and 48 in the
+ * ring of events below. */
 PLIMSOLL_APPPROF_API void plimsoll_appprof_phase(const char* name);
+
+/* Events of bursts, which the daemon fetches from a ring of 1 MiB that the first event of a burst maps. Each belongs to the request that
+ * the thread works for by its marks. Costs and callers are those of marks, with a few hundred ns in a burst. Texts are UTF-8: 48 bytes of
+ * a method or a text are kept, 32 of a peer. NULL is "". */
+
+/* A request of a peer has come; a request is sent to a peer. Returns what plimsoll_appprof_rpc_end() takes; 0 outside of bursts. */
+PLIMSOLL_APPPROF_API uint64_t plimsoll_appprof_rpc_in(const char* method, const char* peer, uint64_t bytes);
+PLIMSOLL_APPPROF_API uint64_t plimsoll_appprof_rpc_out(const char* method, const char* peer, uint64_t bytes);
+/* Its answer is sent, or has come; on any thread. */
+PLIMSOLL_APPPROF_API void plimsoll_appprof_rpc_end(uint64_t call, uint64_t bytes);
+/* Something happens that a text and a number describe. */
+PLIMSOLL_APPPROF_API void plimsoll_appprof_annotate(const char* text, uint64_t value);
 
 #ifdef __cplusplus
 }

@@ -44,6 +44,8 @@ const std::vector<Endpoints::Route>& Endpoints::routes() {
       {"/pprof/cmdline", &E::command_line, "the command line", false},
       {"/debug/pprof/symbol", &E::symbol, "names of addresses"},
       {"/pprof/symbol", &E::symbol, "names of addresses"},
+      {"/plimsoll/bursts", &E::set_bursts, "POST config=M,N&seconds=N: when bursts are, for so long", false},
+      {"/plimsoll/bursts/events", &E::burst_events, "events of bursts after=SEQUENCE", false},
       {"/", &E::index, "this page", false},
       {"/debug/pprof/", &E::index, "this page", false},
       {"/pprof/", &E::index, "this page", false},

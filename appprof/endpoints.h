@@ -56,6 +56,8 @@ class Endpoints {
   Response threads(const Request& request, const RequestTime& time);
   Response command_line(const Request& request, const RequestTime& time);
   Response symbol(const Request& request, const RequestTime& time);
+  Response set_bursts(const Request& request, const RequestTime& time);
+  Response burst_events(const Request& request, const RequestTime& time);
 
   // A cumulative profile, or with `seconds=` what came in that time.
   Response cumulative(const Request& request, const RequestTime& time, Profile (*take)(),

@@ -1,12 +1,18 @@
 #include "appprof/mark_calls.h"
 
+#include <errno.h>
+
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "appprof/appprof_c.h"
+#include "appprof/burst_ring.h"
 #include "appprof/marks.h"
+#include "appprof/profile.h"
+#include "appprof/thread_state.h"
 
 namespace plimsoll::appprof {
 namespace {
@@ -14,7 +20,33 @@ namespace {
 constexpr uint32_t kMaxOnes = 20;
 constexpr uint32_t kMaxZeros = 20;
 
-constinit std::atomic<uint64_t> g_burst_bits{kNeverBursts};
+// In one word, so that a choice of the program and an assignment of the daemon cannot mix: bits of a burst-config, which take 40, or one of
+// these. An assignment also has a number, so that one that has ended cannot be taken for its successor with the same bits.
+constexpr uint64_t kNothingChosen = kNeverBursts;
+constexpr uint64_t kRefused = kNeverBursts - 1;
+constexpr uint64_t kAssigned = uint64_t{1} << 63;
+constexpr int kBitsOfConfig = 40;
+constexpr uint64_t kConfigMask = (uint64_t{1} << kBitsOfConfig) - 1;
+constexpr uint64_t kNumberMask = (uint64_t{1} << 20) - 1;
+static_assert(kMaxOnes + kMaxZeros <= kBitsOfConfig);
+
+constinit std::atomic<uint64_t> g_bursts{kNothingChosen};
+constinit std::atomic<int64_t> g_assigned_until_ns{0};
+constinit std::atomic<uint64_t> g_assignments{0};
+
+bool is_chosen_by_program(uint64_t bursts) noexcept {
+  return bursts == kRefused || (bursts & kAssigned) == 0;
+}
+
+bool choose_bursts(std::string_view text) noexcept {
+  uint64_t bits = kNothingChosen;
+  if (text != "assigned" && !read_burst_config(text, bits)) {
+    return false;
+  }
+  const bool is_off = text == "off";
+  g_bursts.store(is_off ? kRefused : bits, std::memory_order_relaxed);
+  return true;
+}
 
 bool read_number(std::string_view text, uint32_t& number) noexcept {
   const char* const end = text.data() + text.size();
@@ -35,22 +67,76 @@ bool read_hex(std::string_view text, uint64_t& number) noexcept {
 // Also where the library does not serve: a program may want marks alone.
 [[gnu::constructor]] void read_bursts_of_environment() {
   const char* const text = ::secure_getenv("PLIMSOLL_APPPROF_BURSTS");
-  uint64_t bits = kNeverBursts;
-  if (text != nullptr && read_burst_config(text, bits)) {
-    g_burst_bits.store(bits, std::memory_order_relaxed);
+  if (text != nullptr) {
+    choose_bursts(text);
   }
 }
 
 // Callers may be anything: a signal handler, a thread that ends.
 void mark(int kind, uint64_t value) noexcept {
-  const uint64_t bits = g_burst_bits.load(std::memory_order_relaxed);
-  // Saves the look at the clock where no burst can be.
-  if (bits != kNeverBursts) {
-    plimsoll_mark(bits, kind, value);
+  if (is_burst_now()) {
+    plimsoll_write_mark(kind, value);
   }
 }
 
+// Also outside of bursts: a request may begin before one.
+void work_for(uint64_t request) noexcept {
+  if (g_bursts.load(std::memory_order_relaxed) < kRefused) {
+    t_state.request = request;
+  }
+}
+
+uint64_t put_in_burst(BurstEventKind kind, const char* text, const char* peer, uint64_t number,
+                      uint64_t call = 0) noexcept {
+  if (!is_burst_now()) {
+    return 0;
+  }
+  const int before = errno;
+  BurstRecord record = burst_record(kind, text, peer, number);
+  record.call = call;
+  const uint64_t sequence = g_burst_ring.put(record);
+  errno = before;
+  return sequence;
+}
+
 }  // namespace
+
+bool is_burst_now() noexcept {
+  uint64_t bursts = g_bursts.load(std::memory_order_acquire);
+  if (bursts >= kRefused || plimsoll_is_burst(bursts & kConfigMask) == 0) {
+    return false;
+  }
+  if ((bursts & kAssigned) == 0 || monotonic_ns() < g_assigned_until_ns.load(std::memory_order_relaxed)) {
+    return true;
+  }
+  // Calls after it cost nothing again.
+  g_bursts.compare_exchange_strong(bursts, kNothingChosen, std::memory_order_relaxed);
+  return false;
+}
+
+bool assign_bursts(uint64_t bits, int64_t until_ns) noexcept {
+  const uint64_t number = g_assignments.fetch_add(1, std::memory_order_relaxed) & kNumberMask;
+  const uint64_t assigned = kAssigned | number << kBitsOfConfig | (bits & kConfigMask);
+  uint64_t before = g_bursts.load(std::memory_order_relaxed);
+  if (is_chosen_by_program(before)) {
+    return false;
+  }
+  g_assigned_until_ns.store(until_ns, std::memory_order_relaxed);
+  while (!g_bursts.compare_exchange_weak(before, assigned, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+    if (is_chosen_by_program(before)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void end_assigned_bursts() noexcept {
+  uint64_t bursts = g_bursts.load(std::memory_order_relaxed);
+  if (!is_chosen_by_program(bursts)) {
+    g_bursts.compare_exchange_strong(bursts, kNothingChosen, std::memory_order_relaxed);
+  }
+}
 
 bool read_burst_config(std::string_view text, uint64_t& bits) noexcept {
   if (text == "off" || text == "always") {
@@ -103,12 +189,7 @@ uint64_t phase_value(std::string_view name) noexcept {
 namespace appprof = plimsoll::appprof;
 
 extern "C" int plimsoll_appprof_set_bursts(const char* config) {
-  uint64_t bits = 0;
-  if (config == nullptr || !appprof::read_burst_config(config, bits)) {
-    return -1;
-  }
-  appprof::g_burst_bits.store(bits, std::memory_order_relaxed);
-  return 0;
+  return config != nullptr && appprof::choose_bursts(config) ? 0 : -1;
 }
 
 extern "C" uint64_t plimsoll_appprof_request_id(const char* traceparent) {
@@ -116,14 +197,19 @@ extern "C" uint64_t plimsoll_appprof_request_id(const char* traceparent) {
 }
 
 extern "C" void plimsoll_appprof_request_start(uint64_t request) {
+  appprof::work_for(request);
   appprof::mark(PLIMSOLL_START, request);
 }
 
 extern "C" void plimsoll_appprof_request_stop(uint64_t request) {
   appprof::mark(PLIMSOLL_STOP, request);
+  if (appprof::t_state.request == request) {
+    appprof::t_state.request = 0;
+  }
 }
 
 extern "C" void plimsoll_appprof_request_switch(uint64_t request) {
+  appprof::work_for(request);
   appprof::mark(PLIMSOLL_SWITCH, request);
 }
 
@@ -137,4 +223,23 @@ extern "C" void plimsoll_appprof_lock_got(const void* lock) {
 
 extern "C" void plimsoll_appprof_phase(const char* name) {
   appprof::mark(PLIMSOLL_PHASE, name == nullptr ? 0 : appprof::phase_value(name));
+  appprof::put_in_burst(appprof::BurstEventKind::kPhase, name, nullptr, 0);
+}
+
+extern "C" uint64_t plimsoll_appprof_rpc_in(const char* method, const char* peer, uint64_t bytes) {
+  return appprof::put_in_burst(appprof::BurstEventKind::kRpcIn, method, peer, bytes);
+}
+
+extern "C" uint64_t plimsoll_appprof_rpc_out(const char* method, const char* peer, uint64_t bytes) {
+  return appprof::put_in_burst(appprof::BurstEventKind::kRpcOut, method, peer, bytes);
+}
+
+extern "C" void plimsoll_appprof_rpc_end(uint64_t call, uint64_t bytes) {
+  if (call != 0) {
+    appprof::put_in_burst(appprof::BurstEventKind::kRpcEnd, nullptr, nullptr, bytes, call);
+  }
+}
+
+extern "C" void plimsoll_appprof_annotate(const char* text, uint64_t value) {
+  appprof::put_in_burst(appprof::BurstEventKind::kAnnotation, text, nullptr, value);
 }

@@ -14,6 +14,16 @@ constexpr uint64_t kAlwaysBursts = 0;
 // command line read "7,8" by traces::BurstConfig, which tests compare with this.
 bool read_burst_config(std::string_view text, uint64_t& bits) noexcept;
 
+// When bursts are has one word, which the program and the daemon set. What the program has chosen (set_bursts(), the environment) holds,
+// `off` too; the daemon assigns where it has chosen nothing, or "assigned".
+
+// False: the program has chosen. Until that time of CLOCK_MONOTONIC. One thread at a time, and any mark beside it.
+bool assign_bursts(uint64_t bits, int64_t until_ns) noexcept;
+// Ends what was assigned, and leaves what the program has chosen. Any thread.
+void end_assigned_bursts() noexcept;
+// Whether there is a burst. Where none can be it does not look at the clock. Any thread, signal handlers too.
+bool is_burst_now() noexcept;
+
 // The lower 64 bits of the trace ID in a W3C traceparent, the upper ones where the lower are zero; 0 where it is none.
 uint64_t request_id_of(std::string_view traceparent) noexcept;
 

@@ -22,10 +22,13 @@ static inline int plimsoll_is_burst(uint64_t config) { /* 0: always; UINT64_MAX:
   clock_gettime(CLOCK_REALTIME, &now);
   return (((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000) & config) == config;
 }
+static inline void plimsoll_write_mark(int kind, uint64_t value) {
+  syscall(SYS_getpid, 0x9D3CF2A86B41E075ULL, (value ^ value >> 32) << 32 | 0x100U | (unsigned)kind);
+  syscall(SYS_getpid, 0xC65E0B97D42F813AULL, value);
+}
 static inline void plimsoll_mark(uint64_t config, int kind, uint64_t value) {
   if (plimsoll_is_burst(config)) {
-    syscall(SYS_getpid, 0x9D3CF2A86B41E075ULL, (value ^ value >> 32) << 32 | 0x100U | (unsigned)kind);
-    syscall(SYS_getpid, 0xC65E0B97D42F813AULL, value);
+    plimsoll_write_mark(kind, value);
   }
 }
 #endif

@@ -27,6 +27,7 @@ struct ThreadState {
   bool are_heap_choices_seeded = false;
   Countdown lock_wait;
   Countdown condition_wait;
+  uint64_t request = 0;  // of its newest start or switch mark; 0: none
 };
 
 [[gnu::tls_model("initial-exec")]] inline constinit thread_local ThreadState t_state;
