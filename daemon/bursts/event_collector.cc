@@ -98,6 +98,12 @@ Result<BurstTracepoint> burst_tracepoint(BurstEventKind kind, const TracepointFo
     case BurstEventKind::kPacketReceived:
       needed = {{&tracepoint.length, "len", 4}};
       break;
+    case BurstEventKind::kRpcIn:
+    case BurstEventKind::kRpcOut:
+    case BurstEventKind::kRpcEnd:
+    case BurstEventKind::kAnnotation:
+    case BurstEventKind::kNamedPhase:
+      return fail(ErrorCode::kUnsupported, "{} is no tracepoint", name_of(kind));
   }
   for (const Needed& one : needed) {
     auto field = format.field(one.name, one.min_size);
@@ -291,6 +297,12 @@ bool EventCollector::decode(Bytes record) {
     case BurstEventKind::kPacketReceived:
       event.first = unsigned_at(raw, tracepoint->length);
       break;
+    case BurstEventKind::kRpcIn:
+    case BurstEventKind::kRpcOut:
+    case BurstEventKind::kRpcEnd:
+    case BurstEventKind::kAnnotation:
+    case BurstEventKind::kNamedPhase:
+      return false;
   }
   events_.push_back(event);
   return true;

@@ -86,6 +86,10 @@ TEST(FuzzBursts, DamagedRecordingsAreRefusedOrSound) {
   burst.on_ns = 1'000'000;
   burst.off_ns = 1'030'000;
   recording.bursts = {burst, burst};
+  recording.texts = {"", "Store.Read", "store"};
+  for (uint64_t i = 0; i < 30; ++i) {
+    recording.details.push_back({.request = i, .call = i / 16, .text = 1, .peer = 2});
+  }
   const std::string sound = encode_bursts(recording);
   std::mt19937_64 random(fuzz::seed(1));
   int read = 0;
@@ -105,6 +109,7 @@ TEST(FuzzBursts, DamagedRecordingsAreRefusedOrSound) {
             ASSERT_FALSE(name_of_frame(decoded->stacks, frame).empty());
           });
         }
+        ASSERT_TRUE(!is_of_application(event.kind) || event.second < decoded->details.size());
       }
     }
     // Joins all bursts, too.

@@ -274,6 +274,13 @@ class Joining {
       case BurstEventKind::kPacketReceived:
         // Most come in interrupts, upon whichever thread, idle ones too.
         return;
+      case BurstEventKind::kRpcIn:
+      case BurstEventKind::kRpcOut:
+      case BurstEventKind::kRpcEnd:
+      case BurstEventKind::kAnnotation:
+      case BurstEventKind::kNamedPhase:
+        // By the application's word, not by the kernel's.
+        return;
     }
   }
 

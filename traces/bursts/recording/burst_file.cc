@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kMagic = "PLIMBRST";
 constexpr size_t kHeaderBytes = 32;
 constexpr uint32_t kVersionWithoutDraws = 1;
+// Nor events of applications.
 constexpr uint32_t kVersionWithoutSamples = 2;
 constexpr int kCompressionLevel = 3;
 constexpr uint64_t kMaxTextBytes = 4096;
@@ -39,6 +40,7 @@ constexpr uint64_t kMinThreadBytes = 3;
 constexpr uint64_t kKindsWithoutDraws = 7;
 constexpr uint64_t kKindsWithoutSamples = 11;
 constexpr uint64_t kMinBurstBytes = 8 + kKindsWithoutDraws;
+constexpr uint64_t kMinDetailBytes = 4;
 
 class Writer {
  public:
@@ -132,7 +134,7 @@ bool has_other(BurstEventKind kind) {
 
 bool has_second(BurstEventKind kind) {
   return kind == BurstEventKind::kMarkCall || kind == BurstEventKind::kDiskIssue ||
-         kind == BurstEventKind::kDiskDone;
+         kind == BurstEventKind::kDiskDone || is_of_application(kind);
 }
 
 // Columns one behind the other compress to half of what rows do.
@@ -297,6 +299,49 @@ bool has_whole_stacks(const BurstStacks& stacks) {
          (stacks.nodes.empty() || !stacks.frames.empty());
 }
 
+// What applications told: after the bursts, whose events have indexes of it.
+void write_told(const BurstRecording& recording, Writer& out) {
+  out.number(recording.lost_application_events);
+  out.number(recording.texts.size());
+  for (const std::string& text : recording.texts) {
+    out.text(text);
+  }
+  out.number(recording.details.size());
+  for (const ApplicationDetail& detail : recording.details) {
+    out.number(detail.request);
+    out.number(detail.call);
+    out.number(detail.text);
+    out.number(detail.peer);
+  }
+}
+
+// Texts and details take at most so many bytes of memory, besides the bytes of the texts, which the content has too.
+void read_told(uint64_t max_bytes, BurstRecording& recording, Reader& in) {
+  recording.lost_application_events = in.number();
+  recording.texts.resize(in.count(max_bytes / sizeof(std::string), 1));
+  for (std::string& text : recording.texts) {
+    text = in.text();
+  }
+  const uint64_t bytes_left = max_bytes - recording.texts.size() * sizeof(std::string);
+  recording.details.resize(in.count(bytes_left / sizeof(ApplicationDetail), kMinDetailBytes));
+  const uint64_t last_text = recording.texts.empty() ? 0 : recording.texts.size() - 1;
+  for (ApplicationDetail& detail : recording.details) {
+    detail.request = in.number();
+    detail.call = in.number();
+    detail.text = static_cast<uint32_t>(in.number_up_to(std::min<uint64_t>(last_text, UINT32_MAX)));
+    detail.peer = static_cast<uint32_t>(in.number_up_to(std::min<uint64_t>(last_text, UINT32_MAX)));
+  }
+}
+
+bool has_sound_details(const BurstRecording& recording) {
+  return (recording.details.empty() || !recording.texts.empty()) &&
+         std::ranges::all_of(recording.bursts, [&](const Burst& burst) {
+           return std::ranges::all_of(burst.events, [&](const BurstEvent& event) {
+             return !is_of_application(event.kind) || event.second < recording.details.size();
+           });
+         });
+}
+
 Result<BurstRecording> read_content(Bytes content, uint32_t version, const BurstFileLimits& limits) {
   Reader in(content);
   BurstRecording recording;
@@ -352,6 +397,12 @@ Result<BurstRecording> read_content(Bytes content, uint32_t version, const Burst
     events_left -= burst.events.size();
     recording.bursts.push_back(std::move(burst));
   }
+  if (version > kVersionWithoutSamples && in.ok()) {
+    read_told(bytes_left - recording.bursts.size() * sizeof(Burst), recording, in);
+  }
+  if (in.ok() && !has_sound_details(recording)) {
+    return fail(ErrorCode::kCorrupt, "the recording's events of applications lack their details");
+  }
   if (!in.ok() || !in.is_at_end()) {
     return fail(ErrorCode::kCorrupt,
                 "the recording's content is malformed, or has over {} events, or too many threads or bursts",
@@ -397,7 +448,8 @@ Result<Framed> content_of(Bytes encoded) {
 std::string_view name_of(BurstEventKind kind) {
   constexpr std::array<std::string_view, kBurstEventKinds> kNames{
       "switch",     "wake",       "new-thread", "mark-call",   "syscall-enter",   "syscall-exit",
-      "page-fault", "disk-issue", "disk-done",  "packet-sent", "packet-received", "sample"};
+      "page-fault", "disk-issue", "disk-done",  "packet-sent", "packet-received", "sample",
+      "rpc-in",     "rpc-out",    "rpc-end",    "annotation",  "named-phase"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -446,6 +498,7 @@ std::string encode_bursts(const BurstRecording& recording) {
   for (const Burst& burst : recording.bursts) {
     write_burst(burst, out);
   }
+  write_told(recording, out);
   const std::string& content = out.bytes();
   std::string compressed(ZSTD_compressBound(content.size()), '\0');
   // Fails for want of room or memory only, and there is room.

@@ -13,7 +13,7 @@
 
 namespace plimsoll::traces {
 
-// Version 1 has no draw, and no kinds of events after page faults; version 2 has no samples. Both are read.
+// Version 1 has no draw, and no kinds of events after page faults; version 2 has no samples and no events of applications. Both are read.
 inline constexpr uint32_t kBurstFileVersion = 3;
 
 struct BurstFileLimits {

@@ -26,8 +26,17 @@ enum class BurstEventKind : uint8_t {
   kPacketSent,      // first: bytes
   kPacketReceived,  // likewise, in an interrupt that came upon `thread`
   kSample,          // `thread` was on this CPU; first: its stack (BurstStacks)
+  // What an application tells of `thread`; first: bytes, or its number; second: index of BurstRecording::details. No CPU.
+  kRpcIn,   // a request of a peer has come
+  kRpcOut,  // one is sent to a peer
+  kRpcEnd,  // the answer of either is sent, or has come
+  kAnnotation,
+  kNamedPhase,
 };
-inline constexpr size_t kBurstEventKinds = 12;
+inline constexpr size_t kBurstEventKinds = 17;
+constexpr bool is_of_application(BurstEventKind kind) {
+  return BurstEventKind::kRpcIn <= kind && kind <= BurstEventKind::kNamedPhase;
+}
 std::string_view name_of(BurstEventKind kind);
 
 struct BurstEvent {
@@ -119,6 +128,15 @@ struct Burst {
   uint64_t all_lost() const;
 };
 
+// Of an event that an application tells of.
+struct ApplicationDetail {
+  uint64_t request = 0;  // 0: it did not say
+  uint64_t call = 0;     // of an RPC's begin and end in one process: the same
+  uint32_t text = 0;     // index of BurstRecording::texts
+  uint32_t peer = 0;     // likewise
+  bool operator==(const ApplicationDetail&) const = default;
+};
+
 // As the kernel estimates it (adjtimex(2)).
 struct ClockState {
   bool is_synchronized = false;
@@ -137,6 +155,9 @@ struct BurstRecording {
   std::vector<BurstThread> threads;
   BurstStacks stacks;  // of samples
   std::vector<Burst> bursts;
+  std::vector<std::string> texts;  // of applications, any bytes
+  std::vector<ApplicationDetail> details;
+  uint64_t lost_application_events = 0;  // of all bursts
   bool operator==(const BurstRecording&) const = default;
 };
 

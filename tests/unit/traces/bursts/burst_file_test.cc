@@ -25,6 +25,10 @@ BurstRecording recording_of(size_t events) {
                                  {UINT64_MAX, 0, BurstAddressKind::kFileOffset, ""},
                                  {0x40, 1, BurstAddressKind::kKernel, "schedule"}},
                       .nodes = {{0, 0}, {1, 1}, {2, 1}}};
+  recording.texts = {"", "Store.Read", std::string("\xff\0x", 3)};
+  recording.details = {{.request = 7, .call = 1, .text = 1, .peer = 2},
+                       {.request = UINT64_MAX, .call = UINT64_MAX, .text = 0, .peer = 0}};
+  recording.lost_application_events = 300;
   std::mt19937_64 random(1);
   for (int64_t i = 0; i < 2; ++i) {
     Burst burst;
@@ -50,7 +54,7 @@ BurstRecording recording_of(size_t events) {
       const bool has_second = made.kind == BurstEventKind::kMarkCall ||
                               made.kind == BurstEventKind::kDiskIssue ||
                               made.kind == BurstEventKind::kDiskDone;
-      made.second = has_second ? random() : 0;
+      made.second = has_second ? random() : is_of_application(made.kind) ? random() % 2 : 0;
       burst.events.push_back(made);
     }
     recording.bursts.push_back(std::move(burst));
@@ -100,7 +104,7 @@ TEST(BurstFile, NoticesDamage) {
     ASSERT_EQ(decode_bursts(as_bytes(damaged)).has_value(), is_reserved) << at;
   }
   std::string newer = sound;
-  newer[8] = 4;
+  newer[8] = kBurstFileVersion + 1;
   EXPECT_EQ(decode_bursts(as_bytes(newer)).error().code, ErrorCode::kUnsupported);
 }
 
@@ -121,7 +125,7 @@ std::string file_of(uint32_t version, const std::string& content) {
   return encoded + frame;
 }
 
-// Machine "old", config 7,8, nothing else: version 1 has no draw, version 2 no stacks.
+// Machine "old", config 7,8, nothing else: version 1 has no draw, version 2 no stacks and nothing of applications.
 TEST(BurstFile, ReadsOlderVersions) {
   BurstRecording recording;
   recording.machine = "old";
@@ -129,8 +133,10 @@ TEST(BurstFile, ReadsOlderVersions) {
   const std::string machine = "\3old";
   const std::string draw(1, '\0');
   const std::string rest = "\x80\xfe\x01" + std::string(7, '\0');
+  const std::string stacks(3, '\0');
+  const std::string told(3, '\0');
   for (const std::string& encoded : {file_of(1, machine + rest), file_of(2, machine + draw + rest),
-                                     file_of(3, machine + draw + rest + std::string(3, '\0'))}) {
+                                     file_of(3, machine + draw + rest + stacks + told)}) {
     ASSERT_TRUE(check_burst_framing(as_bytes(encoded)));
     const auto decoded = decode_bursts(as_bytes(encoded));
     ASSERT_TRUE(decoded) << decoded.error().text();
@@ -197,6 +203,12 @@ TEST(BurstFile, RefusesWhatIsNoSoundRecording) {
   BurstRecording no_threads = recording_of(5);
   no_threads.threads.clear();
   EXPECT_FALSE(decode_bursts(as_bytes(encode_bursts(no_threads))));
+  BurstRecording no_details = recording_of(50);
+  no_details.details.resize(1);
+  EXPECT_FALSE(decode_bursts(as_bytes(encode_bursts(no_details))));
+  BurstRecording no_texts = recording_of(5);
+  no_texts.texts.resize(2);
+  EXPECT_FALSE(decode_bursts(as_bytes(encode_bursts(no_texts))));
   BurstRecording disordered = recording_of(5);
   disordered.bursts[0].events[0].time_ns = INT64_MAX;
   EXPECT_FALSE(decode_bursts(as_bytes(encode_bursts(disordered))));
