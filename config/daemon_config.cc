@@ -178,8 +178,7 @@ std::vector<Key> burst_limits_keys(DaemonConfig& config) {
       {"bursts.events",
        "Events that the server may request besides switches, wake-ups and marks. Of system calls the number "
        "is recorded, and no\nargument; of disks sectors and sizes; of packets sizes; \"samples\" are stacks "
-       "of "
-       "the threads that run.",
+       "of the threads that run; of \"applications\",\nnot permitted by default, their own texts.",
        &config.bursts_events},
       {"bursts.max_share_percent", "Maximum share of the time in bursts: 2^-M of a burst-config M,N.",
        &config.bursts_max_share_percent, Range{0, 50}},

@@ -163,8 +163,8 @@ std::vector<Key> burst_keys(ServerConfig& config) {
        DurationNs{&config.bursts_duration_ns}, Range{100 * kMillisecondNs, 6 * kNsPerHour}},
       {"bursts.events",
        "Events of bursts, besides switches, wake-ups and marks: \"system-calls\" (their numbers), "
-       "\"page-faults\", \"disk\",\n\"network\", \"samples\" (stacks of the threads that run). Default: "
-       "none.",
+       "\"page-faults\", \"disk\",\n\"network\", \"samples\" (stacks of the threads that run), "
+       "\"applications\" (what these tell of: RPCs, annotations). Default:\nnone.",
        &config.bursts_events},
       {"bursts.max_bytes",
        "Maximum size of a machine's recordings of one draw, as they are sent. Default: 0, the limit of each "

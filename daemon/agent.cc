@@ -6,12 +6,14 @@
 #include <array>
 #include <ctime>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 
 #include "base/hex.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "daemon/bursts/applications.h"
 #include "daemon/bursts/burst_clock.h"
 #include "daemon/bursts/burst_recorder.h"
 #include "elf/binary_part.h"
@@ -164,10 +166,10 @@ Agent::Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, s
           setup.config, machine_, setup.rules,
           [this](wire::RawProfile profile) { hand_over(std::move(profile)); },
           [this] { return wall_now_ns() + server_offset_ns_; }),
-      recording_(burst_limits_of(setup.config), recording_context(setup.config),
-                 bursts::BurstRecorder::check) {}
+      recording_(burst_limits_of(setup.config), recording_context(setup), bursts::BurstRecorder::check) {}
 
-bursts::RecordingContext Agent::recording_context(const config::DaemonConfig& config) {
+bursts::RecordingContext Agent::recording_context(const AgentSetup& setup) {
+  const config::DaemonConfig& config = setup.config;
   bursts::RecordingContext context{.machine = machine_.id(),
                                    .max_memory_bytes = static_cast<uint64_t>(config.bursts_max_memory_bytes),
                                    .server_now_ns = [this] { return wall_now_ns() + server_offset_ns_; },
@@ -186,6 +188,11 @@ bursts::RecordingContext Agent::recording_context(const config::DaemonConfig& co
   if (const std::string problem = config.bursts_permit ? bursts::clock_state_problem() : std::string();
       !problem.empty()) {
     context.notes.push_back(problem);
+  }
+  if (!config.scrape_announcements.empty()) {
+    context.open_applications = [config, rules = setup.rules](int stop_fd) {
+      return std::make_unique<bursts::AnnouncedApplications>(config, rules, stop_fd);
+    };
   }
   return context;
 }

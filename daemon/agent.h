@@ -66,7 +66,7 @@ class Agent {
   void end_lease();
   void fill_in_status(wire::DaemonStatus& status);
   void hand_over(wire::RawProfile profile);
-  bursts::RecordingContext recording_context(const config::DaemonConfig& config);
+  bursts::RecordingContext recording_context(const AgentSetup& setup);
   void learn_time(int64_t server_time_ns, int64_t sent_ns);
   // Each does what is due, or nothing.
   void keep_in_contact();

@@ -232,6 +232,10 @@ void add_bursts_command(CommandLine& line) {
           "(default: none)")
       ->type_name("HZ")
       ->check(CLI::Range(1, kMaxSamplesHz));
+  record
+      ->add_option("--applications", bursts.announcements,
+                   "Also record what applications tell of, which announce themselves in FOLDER")
+      ->type_name("FOLDER");
   record->footer(R"(Arguments of system calls are not recorded, except those of marks. See docs/bursts.md.
 
 Example:

@@ -30,10 +30,16 @@ constexpr uint64_t kBytesPerStackNode = 80;  // of tables of nodes, frames and t
 // Not in step with what happens every ms or every 10 ms.
 constexpr uint32_t kAssignedSamplesHz = 997;
 
+// Of what is asked of applications: between bursts, at the end of a recording, and how often.
+constexpr int64_t kMaxCollectNs = kNsPerSecond;
+constexpr int64_t kCollectEveryNs = kNsPerSecond;
+
+bool has_event(const wire::BurstRequest& bursts, std::string_view name) {
+  return std::ranges::find(bursts.events(), name) != bursts.events().end();
+}
+
 BurstRecorderOptions options_of(const wire::BurstRequest& bursts, uint64_t max_memory_bytes) {
-  const auto has = [&bursts](std::string_view name) {
-    return std::ranges::find(bursts.events(), name) != bursts.events().end();
-  };
+  const auto has = [&bursts](std::string_view name) { return has_event(bursts, name); };
   return {.with_system_calls = has(traces::kSystemCalls),
           .with_page_faults = has(traces::kPageFaults),
           .with_disk = has(traces::kDisk),
@@ -67,9 +73,15 @@ int64_t AssignedRecording::left_ns() const {
 
 Status AssignedRecording::run() {
   Status done;
+  if (context_.open_applications && has_event(assignment_.bursts(), traces::kApplications)) {
+    applications_ = context_.open_applications(stop_fd_);
+  }
   while (done && !is_over_ && is_wanted_()) {
     const auto recorder = context_.open(options_of(assignment_.bursts(), context_.max_memory_bytes));
     done = recorder ? run_with(**recorder) : propagate(recorder, "preparing to record bursts");
+  }
+  if (applications_ != nullptr) {
+    applications_->release(monotonic_now_ns() + kMaxCollectNs);
   }
   return done;
 }
@@ -123,6 +135,9 @@ Result<AssignedRecording::Step> AssignedRecording::take_next(BurstLoop& loop, Re
     end_early(reason);
     return Step::kEnd;
   }
+  if (applications_ != nullptr) {
+    applications_->prepare(config_, left_ns(), monotonic_now_ns() + until_ns(planned.begin_ms));
+  }
   const auto begun = loop.wait_for(planned);
   if (!begun) {
     return propagate(begun);
@@ -158,6 +173,11 @@ Status AssignedRecording::record(const traces::BurstTimes& planned, BurstLoop& l
                            burst->lost[static_cast<size_t>(traces::BurstEventKind::kSample)];
   first_pending_ms_ = builder.is_empty() ? planned.begin_ms : first_pending_ms_;
   builder.add(std::move(*burst), context_.read_clock());
+  if (monotonic_now_ns() >= next_collect_ns_) {
+    // Half of the time until the next burst.
+    const int64_t between_ns = until_ns(planned.begin_ms + config_.period_ms()) / 2;
+    collect(builder, monotonic_now_ns() + std::min(between_ns, kMaxCollectNs));
+  }
   budget_->note_burst(thread_cpu_ns() - cpu_before_ns, events + lost, samples);
   report_.set_recorded(report_.recorded() + 1);
   report_.set_events(report_.events() + events);
@@ -176,6 +196,14 @@ void AssignedRecording::note_gone_by(const traces::BurstTimes& planned) {
   next_begin_ms_ = planned.begin_ms + config_.period_ms();
 }
 
+void AssignedRecording::collect(RecordingBuilder& builder, int64_t deadline_ns) {
+  if (applications_ != nullptr) {
+    const uint64_t max_events = context_.max_memory_bytes / kPartsOfMemory / kBytesPerApplicationEvent;
+    builder.add(applications_->collect(max_events, deadline_ns));
+    next_collect_ns_ = monotonic_now_ns() + kCollectEveryNs;
+  }
+}
+
 void AssignedRecording::end_early(const std::string& why) {
   report_.set_detail("ended early: " + why);
   report();
@@ -188,6 +216,7 @@ Status AssignedRecording::cut(Recorder& recorder, RecordingBuilder& builder) {
     return {};
   }
   const int64_t cpu_before_ns = thread_cpu_ns();
+  collect(builder, monotonic_now_ns() + kMaxCollectNs);
   const BuiltRecording built = builder.build(std::move(threads), budget_->bytes_left(), std::move(stacks));
   Status handed_over;
   if (built.bursts > 0) {

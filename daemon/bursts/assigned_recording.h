@@ -9,6 +9,7 @@
 
 #include "base/byte_reader.h"
 #include "base/result.h"
+#include "daemon/bursts/applications.h"
 #include "daemon/bursts/burst_budget.h"
 #include "daemon/bursts/burst_loop.h"
 #include "daemon/bursts/recorder.h"
@@ -30,6 +31,7 @@ struct RecordingContext {
   // A recording, with an ID of 16 bytes: on disk when it returns. After an error recording ends.
   std::function<Status(const std::string& id, Bytes encoded)> hand_over;
   OpenRecorder open;
+  OpenApplications open_applications = {};  // empty: there are none
   std::function<traces::ClockState()> read_clock;
 };
 
@@ -54,6 +56,8 @@ class AssignedRecording {
   Status record(const traces::BurstTimes& planned, BurstLoop& loop, RecordingBuilder& builder);
   // A recording of what there is.
   Status cut(Recorder& recorder, RecordingBuilder& builder);
+  // Asks applications for events that are not in `builder` yet.
+  void collect(RecordingBuilder& builder, int64_t deadline_ns);
   void end_early(const std::string& why);
   // Counts bursts that went by before this one, while the newest was decoded or handed over.
   void note_gone_by(const traces::BurstTimes& planned);
@@ -66,7 +70,9 @@ class AssignedRecording {
   const int stop_fd_;
   const std::function<bool()> is_wanted_;
   const std::function<void(const wire::BurstReport&)> changed_;
-  std::unique_ptr<BurstBudget> budget_;  // once the number of CPUs is known
+  std::unique_ptr<BurstBudget> budget_;         // once the number of CPUs is known
+  std::unique_ptr<Applications> applications_;  // null: they are not asked for
+  int64_t next_collect_ns_ = 0;
   wire::BurstReport report_;
   bool is_over_ = false;
   int64_t next_begin_ms_ = 0;     // of the burst after the newest one; 0: there is none yet

@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <iterator>
+#include <memory>
+#include <utility>
 
 #include "base/durable_file.h"
 #include "base/time.h"
+#include "daemon/bursts/applications.h"
 #include "daemon/bursts/burst_loop.h"
 #include "daemon/bursts/recording_builder.h"
 #include "daemon/service/signals.h"
@@ -30,10 +34,16 @@ std::string line_of(const traces::Burst& burst) {
 }
 
 // What was recorded before an error is in `recording`.
-Status record_into(traces::BurstRecording& recording, const RecordBurstsOptions& options, BurstLoop& loop) {
+Status record_into(traces::BurstRecording& recording, const RecordBurstsOptions& options,
+                   const traces::BurstConfig& config, BurstLoop& loop, Applications* applications,
+                   ApplicationEvents& told) {
   uint64_t events = 0;
+  const int64_t all_ns = (int64_t{options.bursts} + 1) * config.period_ms() * kNsPerMs;
   while (recording.bursts.size() < options.bursts && events <= options.max_events && !loop.is_stopped()) {
     const traces::BurstTimes planned = loop.next();
+    if (applications != nullptr) {
+      applications->prepare(config, all_ns, monotonic_now_ns() + planned.begin_ms * kNsPerMs - wall_now_ns());
+    }
     const auto begun = loop.wait_for(planned);
     if (!begun) {
       return propagate(begun);
@@ -46,6 +56,12 @@ Status record_into(traces::BurstRecording& recording, const RecordBurstsOptions&
       return propagate(burst);
     }
     events += burst->events.size();
+    if (applications != nullptr) {
+      ApplicationEvents more = applications->collect(options.max_events, monotonic_now_ns() + kNsPerSecond);
+      events += more.events.size();
+      told.lost += more.lost;
+      std::ranges::move(more.events, std::back_inserter(told.events));
+    }
     show(options.output, line_of(*burst));
     recording.bursts.push_back(std::move(*burst));
   }
@@ -88,13 +104,24 @@ Status record_bursts(const RecordBurstsOptions& options) {
   if (!loop) {
     return propagate(loop);
   }
-  const Status done = record_into(recording, options, *loop);
+  std::unique_ptr<Applications> applications;
+  if (!options.announcements.empty()) {
+    config::DaemonConfig scraped;
+    scraped.scrape_announcements = options.announcements;
+    applications = std::make_unique<AnnouncedApplications>(scraped, nullptr, stop->fd());
+  }
+  ApplicationEvents told;
+  const Status done = record_into(recording, options, *config, *loop, applications.get(), told);
+  if (applications != nullptr) {
+    applications->release(monotonic_now_ns() + kNsPerSecond);
+  }
   // What was recorded before an error is kept.
   if (!done && recording.bursts.empty()) {
     return done;
   }
   recording.threads = (*recorder)->take_threads();
   recording.stacks = (*recorder)->take_stacks();
+  add_application_events(std::move(told), recording);
   const std::string encoded = encode_bursts(recording);
   if (const Status written = write_file_durably(options.output, as_bytes(encoded)); !written) {
     return written;

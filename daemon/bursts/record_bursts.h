@@ -19,6 +19,8 @@ struct RecordBurstsOptions {
   uint64_t max_events = 20'000'000;
   BurstRecorderOptions recorder;
   identity::MachineSettings machine;
+  std::string
+      announcements;  // a folder: applications that announce themselves there are asked for their events; empty: none are
   traces::ClockState clock;  // read before the system call filter is in force
 };
 

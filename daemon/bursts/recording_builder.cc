@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/time.h"
@@ -23,6 +24,12 @@ void RecordingBuilder::add(traces::Burst burst, const traces::ClockState& clock)
   bursts_.push_back(std::move(burst));
 }
 
+void RecordingBuilder::add(ApplicationEvents events) {
+  events_ += events.events.size() * (kBytesPerApplicationEvent / sizeof(traces::BurstEvent));
+  applications_.lost += events.lost;
+  std::ranges::move(events.events, std::back_inserter(applications_.events));
+}
+
 BuiltRecording RecordingBuilder::build(std::vector<traces::BurstThread> threads, uint64_t max_bytes,
                                        traces::BurstStacks stacks) {
   traces::BurstRecording recording = head_;
@@ -31,6 +38,7 @@ BuiltRecording RecordingBuilder::build(std::vector<traces::BurstThread> threads,
   recording.stacks = std::move(stacks);
   recording.bursts = std::exchange(bursts_, {});
   events_ = 0;
+  add_application_events(std::exchange(applications_, {}), recording);
   if (const auto config = traces::BurstConfig::of_bits(recording.config_bits);
       config && is_clock_off(recording.clock, *config)) {
     recording.notes.push_back(clock_note(recording.clock));
@@ -50,6 +58,7 @@ BuiltRecording RecordingBuilder::build(std::vector<traces::BurstThread> threads,
     const size_t kept = recording.bursts.size() / 2;
     built.left_out += recording.bursts.size() - kept;
     recording.bursts.resize(kept);
+    drop_unused_details(recording);
   }
   return built;
 }

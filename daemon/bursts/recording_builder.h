@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/bursts/application_events.h"
 #include "traces/bursts/recording/burst_recording.h"
 
 namespace plimsoll::bursts {
@@ -30,6 +31,9 @@ class RecordingBuilder {
   // The clock of a recording is the worst of those of its bursts.
   void add(traces::Burst burst, const traces::ClockState& clock);
 
+  // They are put into the bursts of the recording that build() makes next. They count as several, for what they take of memory.
+  void add(ApplicationEvents events);
+
   uint64_t events() const { return events_; }
   bool is_empty() const { return bursts_.empty(); }
   bool is_full() const { return events_ >= max_events_; }
@@ -44,6 +48,7 @@ class RecordingBuilder {
   const uint64_t max_events_;
   traces::ClockState clock_;
   std::vector<traces::Burst> bursts_;
+  ApplicationEvents applications_;
   uint64_t events_ = 0;
 };
 

@@ -55,10 +55,22 @@ std::string EndpointFinder::job_of(uint32_t pid) {
 
 bool EndpointFinder::is_wanted(const AnnouncedProcess& process) {
   // Where it is configured too, the configuration says what is scraped: twice would count twice.
-  if (is_configured(process.base_url, process.pid) || announced_jobs_.empty()) {
-    return !is_configured(process.base_url, process.pid);
+  return !is_configured(process.base_url, process.pid) && is_of_announced_jobs(process.pid);
+}
+
+bool EndpointFinder::is_of_announced_jobs(uint32_t pid) {
+  return announced_jobs_.empty() || std::ranges::find(announced_jobs_, job_of(pid)) != announced_jobs_.end();
+}
+
+std::vector<AnnouncedProcess> EndpointFinder::announced_processes() {
+  std::vector<AnnouncedProcess> processes;
+  if (!announcements_.empty()) {
+    processes = read_announcements(announcements_, proc_fs_).processes;
+    std::erase_if(processes, [this](const AnnouncedProcess& process) {
+      return process.requires_token || !is_of_announced_jobs(process.pid);
+    });
   }
-  return std::ranges::find(announced_jobs_, job_of(process.pid)) != announced_jobs_.end();
+  return processes;
 }
 
 void EndpointFinder::add(const Owner& owner, const std::string& url, Search& search) {

@@ -59,6 +59,8 @@ class EndpointFinder {
   // What there is now: reads /proc and the folder of announcements, some milliseconds on a busy machine. Of what was found, and not
   // configured, at most 100.
   FoundEndpoints find(const WantedKinds& kinds);
+  // Those that announce themselves, require no token and are of scrape.announced_jobs, whatever kinds they have, configured or not.
+  std::vector<AnnouncedProcess> announced_processes();
 
  private:
   struct Search {
@@ -73,6 +75,7 @@ class EndpointFinder {
   void find_listening(Search& search);
   static void add(const Owner& owner, const std::string& url, Search& search);
   bool is_wanted(const AnnouncedProcess& process);
+  bool is_of_announced_jobs(uint32_t pid);
   bool is_configured(const std::string& base_url, uint32_t pid) const;
   std::string job_of(uint32_t pid);
 

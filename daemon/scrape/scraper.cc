@@ -208,6 +208,19 @@ Result<Fetched> Scraper::fetch() {
   return Fetched{started, ended, ended_since_boot_ns, std::move(owner), std::move(*content)};
 }
 
+Result<http::Response> Scraper::ask(std::string_view method, std::string_view path_and_query) {
+  const auto before = find_owner();
+  auto response = before ? client_.send(method, path_and_query) : propagate(before);
+  if (!response) {
+    return propagate(response, "asking {}", endpoint_.program());
+  }
+  // With an owner that is required, another one is an error.
+  if (const auto after = find_owner(); !after) {
+    return propagate(after, "asking {}", endpoint_.program());
+  }
+  return response;
+}
+
 wire::ClockPair Scraper::window_start(const formats::ApplicationProfile& application,
                                       const Fetched& fetched) const {
   const std::string_view kind = config::kind_of_endpoint(endpoint_);

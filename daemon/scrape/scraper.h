@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -63,6 +64,9 @@ class Scraper {
   Result<Fetched> fetch();
   Result<std::optional<wire::RawProfile>> make_profile(const Fetched& fetched, int64_t interval_ns,
                                                        bool first_counts_whole = false);
+
+  // One request that no profile is made of, to another path of the process that require_owner() names; that process has answered.
+  Result<http::Response> ask(std::string_view method, std::string_view path_and_query);
 
   const config::ScrapeEndpoint& endpoint() const { return endpoint_; }
 

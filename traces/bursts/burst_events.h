@@ -16,7 +16,9 @@ inline constexpr std::string_view kPageFaults = "page-faults";
 inline constexpr std::string_view kDisk = "disk";
 inline constexpr std::string_view kNetwork = "network";
 inline constexpr std::string_view kSamples = "samples";
-inline constexpr std::array kBurstEventNames{kSystemCalls, kPageFaults, kDisk, kNetwork, kSamples};
+inline constexpr std::string_view kApplications = "applications";
+inline constexpr std::array kBurstEventNames{kSystemCalls, kPageFaults, kDisk,
+                                             kNetwork,     kSamples,    kApplications};
 
 // kInvalid names the first that is none of them.
 Status check_burst_events(std::span<const std::string> names);

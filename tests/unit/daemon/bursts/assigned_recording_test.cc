@@ -4,14 +4,18 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
+#include <memory>
+
 #include "base/unique_fd.h"
 #include "tests/unit/daemon/bursts/fake_recorder.h"
 
 namespace plimsoll::bursts {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class AssignedRecordingTest : public ::testing::Test {
@@ -182,6 +186,53 @@ TEST_F(AssignedRecordingTest, EventsAreAsAskedForAndMemoryIsDivided) {
   EXPECT_FALSE(machine_.options.with_page_faults);
   EXPECT_EQ(machine_.options.max_ring_bytes, uint64_t{1} << 20);
   EXPECT_EQ(machine_.options.max_burst_bytes, uint64_t{1} << 20);
+}
+
+// Tells of one event in each burst, of the thread that the fake recorder has.
+class FakeApplications : public Applications {
+ public:
+  explicit FakeApplications(int& calls) : calls_(calls) {}
+  void prepare(const traces::BurstConfig& config, int64_t duration_ns, int64_t) override {
+    EXPECT_EQ(config.bits(), kFastConfig);
+    EXPECT_GT(duration_ns, 0);
+    ++calls_;
+  }
+  ApplicationEvents collect(uint64_t max_events, int64_t) override {
+    EXPECT_EQ(max_events, (uint64_t{1} << 20) / kBytesPerApplicationEvent);
+    ApplicationEvents events;
+    // Whichever bursts were recorded, one of so many is in one of them.
+    for (int64_t ago_ms = 0; ago_ms < 1000; ++ago_ms) {
+      events.events.push_back({.time_ns = monotonic_now_ns() - ago_ms * kNsPerMs,
+                               .tid = 71,
+                               .pid = 70,
+                               .kind = traces::BurstEventKind::kAnnotation,
+                               .text = "row"});
+    }
+    return events;
+  }
+  void release(int64_t) override { calls_ += 1'000'000; }
+
+ private:
+  int& calls_;
+};
+
+TEST_F(AssignedRecordingTest, AsksApplicationsWhereThatIsAskedFor) {
+  int calls = 0;
+  context_.open_applications = [&calls](int) { return std::make_unique<FakeApplications>(calls); };
+  stop_after_ = 3;
+  wire::Assignment assignment = fast_assignment("fleet-1", kNsPerHour);
+  ASSERT_TRUE(run(assignment));
+  EXPECT_EQ(calls, 0);
+  assignment.mutable_bursts()->add_events("applications");
+  is_wanted_ = true;
+  ASSERT_TRUE(run(assignment));
+  EXPECT_GE(calls, 1'000'003);
+  const auto recordings = kept_.all();
+  ASSERT_THAT(recordings, SizeIs(2));
+  EXPECT_THAT(recordings[0].details, IsEmpty());
+  EXPECT_THAT(recordings[1].texts, ElementsAre("", "row"));
+  EXPECT_THAT(recordings[1].details, Not(IsEmpty()));
+  EXPECT_THAT(recordings[1].threads, SizeIs(2));
 }
 
 }  // namespace

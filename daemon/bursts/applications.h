@@ -1,0 +1,77 @@
+// Applications of this machine that tell of bursts: those that announce themselves (daemon/scrape/announcements.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "capture/identity/binaries.h"
+#include "capture/identity/image.h"
+#include "capture/identity/proc_fs.h"
+#include "config/daemon_config.h"
+#include "daemon/bursts/application_events.h"
+#include "daemon/scrape/endpoint_finder.h"
+#include "daemon/scrape/scraper.h"
+#include "traces/bursts/burst_config.h"
+
+namespace plimsoll::bursts {
+
+// What a recording asks. One thread. Times are of CLOCK_MONOTONIC; at a deadline the request under way is ended no earlier, and no further
+// one begins.
+class Applications {
+ public:
+  Applications() = default;
+  Applications(const Applications&) = delete;
+  Applications& operator=(const Applications&) = delete;
+  virtual ~Applications() = default;
+
+  // Tells new ones when bursts are, for so long from now. Those that the deadline leaves out come next time.
+  virtual void prepare(const traces::BurstConfig& config, int64_t duration_ns, int64_t deadline_ns) = 0;
+  // What happened since the last call, and since prepare(). At most so many events and those of one application.
+  virtual ApplicationEvents collect(uint64_t max_events, int64_t deadline_ns) = 0;
+  // Tells them that it is over, before the time that they were told.
+  virtual void release(int64_t deadline_ns) = 0;
+};
+
+// Readable `stop_fd` ends requests.
+using OpenApplications = std::function<std::unique_ptr<Applications>(int stop_fd)>;
+
+// Of the folder scrape.announcements and the jobs scrape.announced_jobs, on loopback or a Unix socket. Each request is checked as that for a profile is: the process that
+// announced itself must be the one that answers.
+class AnnouncedApplications : public Applications {
+ public:
+  AnnouncedApplications(const config::DaemonConfig& config, std::shared_ptr<const identity::JobRules> rules,
+                        int stop_fd);
+
+  void prepare(const traces::BurstConfig& config, int64_t duration_ns, int64_t deadline_ns) override;
+  ApplicationEvents collect(uint64_t max_events, int64_t deadline_ns) override;
+  void release(int64_t deadline_ns) override;
+
+ private:
+  using ProcessKey = std::pair<uint32_t, int64_t>;  // PID and start
+  struct Application {
+    std::unique_ptr<scrape::Scraper> scraper;
+    uint64_t after = 0;       // the newest sequence number that is known
+    bool is_able = false;     // it was told, and its events are known from here on
+    bool is_unable = false;   // of an older library
+    bool has_failed = false;  // and that was logged
+  };
+
+  void find();
+  void tell(Application& application, const traces::BurstConfig& config, int64_t duration_ns);
+  Result<ApplicationEvents> fetch(Application& application, uint64_t after);
+  void note(Application& application, const Error& error);
+
+  const identity::ProcFs proc_fs_;
+  const identity::LiveImages images_;
+  identity::BinaryTable binaries_;  // of scrapers, which make no profile here
+  scrape::EndpointFinder finder_;
+  const int stop_fd_;
+  std::map<ProcessKey, Application> applications_;
+  ProcessKey last_asked_{};  // where a deadline ended the last round
+  int64_t next_find_ns_ = 0;
+};
+
+}  // namespace plimsoll::bursts
