@@ -129,7 +129,10 @@ void note_what_spans_lack(const BurstMachines& machines, const traces::SearchQue
                           Searched& searched) {
   const bool needs_spans = (query.kinds & (kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kSpan))) != 0;
   if (needs_spans && machines.spans() == nullptr) {
-    searched.notes.emplace_back("there are no spans, so no rpc and no span can match: give --traces FILE");
+    searched.notes.emplace_back(
+        "there are no spans: an rpc matches only where applications told of it, and no span does; give "
+        "--traces "
+        "FILE");
   }
   if (!needs_spans || machines.spans() == nullptr) {
     return;
@@ -145,7 +148,9 @@ void note_what_spans_lack(const BurstMachines& machines, const traces::SearchQue
   std::set<std::string> names;
   collect_attributes(query.set, names);
   for (const std::string& name : names) {
-    if (machines.spans()->key_named(name) == 0) {
+    // Those two are attributes of what applications tell, too.
+    const bool is_told = name == "method" || name == "peer";
+    if (!is_told && machines.spans()->key_named(name) == 0) {
       searched.notes.push_back(
           fmt::format("no span has the attribute {}: no test of it holds", printable(name)));
     }

@@ -61,6 +61,10 @@ std::string show_text(const traces::BurstRecording& recording, const traces::Bur
   for (const std::string& note : recording.notes) {
     text += fmt::format("note: {}\n", printable(note));
   }
+  if (recording.lost_application_events > 0) {
+    text += fmt::format("note: {} events that applications told of were lost or refused\n",
+                        recording.lost_application_events);
+  }
   text += fmt::format("{:<26}{:>9}{:>9}{:>9}{:>7}{:>9}{:>9}{:>9}{:>7}\n", "begin", "ms", "late us", "events",
                       "lost", "switches", "wakes", "marks", "torn");
   for (const traces::Burst& burst : recording.bursts) {
@@ -103,10 +107,11 @@ std::string show_json(const traces::BurstRecording& recording, const traces::Bur
   append_json_string(recording.draw, text);
   text += fmt::format(
       ", \"cpus\": {}, \"threads\": {}, \"config\": \"{}\", \"clock\": {{\"is_synchronized\": {}, "
-      "\"max_error_ns\": {}, \"estimated_error_ns\": {}, \"is_off\": {}}}, \"notes\": [",
+      "\"max_error_ns\": {}, \"estimated_error_ns\": {}, \"is_off\": {}}}, \"lost_application_events\": {}, "
+      "\"notes\": [",
       recording.cpus, recording.threads.size(), config.text(), recording.clock.is_synchronized,
-      recording.clock.max_error_ns, recording.clock.estimated_error_ns,
-      is_clock_off(recording.clock, config));
+      recording.clock.max_error_ns, recording.clock.estimated_error_ns, is_clock_off(recording.clock, config),
+      recording.lost_application_events);
   for (size_t i = 0; i < recording.notes.size(); ++i) {
     text += i == 0 ? "" : ", ";
     append_json_string(recording.notes[i], text);

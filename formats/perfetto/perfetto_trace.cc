@@ -14,6 +14,7 @@
 
 #include "base/printable.h"
 #include "formats/perfetto/wire_writer.h"
+#include "traces/bursts/joined/application_rpcs.h"
 #include "traces/bursts/joined/request_times.h"
 
 namespace plimsoll::formats {
@@ -106,6 +107,7 @@ constexpr uint64_t kStateCleared = 1;
 constexpr uint64_t kNeedsState = 2;
 constexpr uint64_t kSliceBegin = 1;
 constexpr uint64_t kSliceEnd = 2;
+constexpr uint64_t kInstant = 3;
 // Not recorded: that of ordinary threads.
 constexpr uint64_t kPriority = 120;
 constexpr size_t kBytesOfPiece = size_t{64} << 10;
@@ -114,7 +116,7 @@ constexpr uint64_t kCategoryThread = 1;
 constexpr uint64_t kCategoryRequest = 2;
 
 // At one moment slices end from the innermost outwards, and begin from the outermost inwards.
-enum class Place : uint8_t { kStateEnd, kRequestEnd, kRequestBegin, kStateBegin };
+enum class Place : uint8_t { kStateEnd, kRequestEnd, kRequestBegin, kStateBegin, kInstant };
 
 struct SliceEvent {
   int64_t time_ns = 0;
@@ -123,7 +125,9 @@ struct SliceEvent {
   uint64_t name = 0;                   // interned
   const BurstThread* waker = nullptr;  // of the begin of a state
 
-  bool is_begin() const { return place == Place::kRequestBegin || place == Place::kStateBegin; }
+  uint64_t type() const {
+    return place == Place::kInstant ? kInstant : place >= Place::kRequestBegin ? kSliceBegin : kSliceEnd;
+  }
 };
 
 // The state in which a thread is left, from the numbers of Linux 4.14 and later to those of Linux 4.4, which Perfetto assumes of a trace
@@ -359,6 +363,7 @@ class PerfettoWriter {
           events.push_back({request.end_ns + machine.offset_ns(), Place::kRequestEnd, track, name, nullptr});
         }
       }
+      add_told(machine, events);
       if (is_one_machine()) {
         add_ftrace(machine);
         add_samples(machine);
@@ -369,6 +374,43 @@ class PerfettoWriter {
     });
     for (const SliceEvent& event : events) {
       add_event(event);
+    }
+  }
+
+  // What applications tell of: a track below the thread's for each RPC, since they overlap, and instants.
+  void add_told(const SceneMachine& machine, std::vector<SliceEvent>& events) {
+    const traces::BurstRecording& recording = *machine.recording;
+    for (const traces::ApplicationRpc& rpc : application_rpcs(recording, *machine.burst)) {
+      const std::string peer = printable(peer_of_detail(recording, rpc.detail));
+      const uint64_t name = name_id(fmt::format("rpc {} {}{}{}", rpc.is_in ? "in" : "out",
+                                                printable(text_of_detail(recording, rpc.detail)),
+                                                peer.empty() ? ""
+                                                : rpc.is_in  ? " from "
+                                                             : " to ",
+                                                peer));
+      const uint64_t parent = thread_track(machine, rpc.thread);
+      if (rpc.begin_ns >= rpc.end_ns) {
+        events.push_back({rpc.begin_ns + machine.offset_ns(), Place::kInstant, parent, name, nullptr});
+        continue;
+      }
+      const uint64_t track = next_track_++;
+      WireMessage descriptor;
+      descriptor.number(field::kDescriptorUuid, track);
+      descriptor.number(field::kDescriptorParent, parent);
+      descriptor.text(field::kDescriptorName, "rpcs");
+      add_descriptor(descriptor);
+      events.push_back({rpc.begin_ns + machine.offset_ns(), Place::kRequestBegin, track, name, nullptr});
+      events.push_back({rpc.end_ns + machine.offset_ns(), Place::kRequestEnd, track, name, nullptr});
+    }
+    for (const traces::BurstEvent& event : machine.burst->events) {
+      if (event.kind == BurstEventKind::kAnnotation || event.kind == BurstEventKind::kNamedPhase) {
+        const std::string text = printable(text_of_detail(recording, event.second));
+        const uint64_t name =
+            name_id(event.kind == BurstEventKind::kAnnotation ? fmt::format("{} ({})", text, event.first)
+                                                              : "phase " + text);
+        events.push_back({event.time_ns + machine.offset_ns(), Place::kInstant,
+                          thread_track(machine, event.thread), name, nullptr});
+      }
     }
   }
 
@@ -416,9 +458,9 @@ class PerfettoWriter {
 
   void add_event(const SliceEvent& event) {
     WireMessage slice;
-    slice.number(field::kEventType, event.is_begin() ? kSliceBegin : kSliceEnd);
+    slice.number(field::kEventType, event.type());
     slice.number(field::kEventTrack, event.track);
-    if (event.is_begin()) {
+    if (event.type() != kSliceEnd) {
       slice.number(field::kEventCategoryIds,
                    event.place == Place::kStateBegin ? kCategoryThread : kCategoryRequest);
       slice.number(field::kEventNameId, event.name);

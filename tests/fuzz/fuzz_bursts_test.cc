@@ -40,7 +40,8 @@ std::string reframed(const std::string& sound, std::mt19937_64& random) {
 // Beside a sound recording: what is read of both is as any other.
 void search_and_repair(const BurstRecording& sound, const BurstRecording& decoded) {
   const auto query = parse_search(
-      "request with own running overlapping lock_hold not with wake not with (phase during lock_wait) "
+      "request not with annotation{text ~ row, number > 1} not with rpc{method ~ Read, peer = store, bytes > "
+      "1} with own running overlapping lock_hold not with wake not with (phase during lock_wait) "
       "not with syscall not with sample{stack ~ schedule} then fault");
   ASSERT_TRUE(query);
   std::vector<std::vector<SceneMachine>> bursts;

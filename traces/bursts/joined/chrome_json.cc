@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "traces/bursts/joined/application_rpcs.h"
 #include "traces/bursts/joined/request_times.h"
 
 namespace plimsoll::traces {
@@ -134,6 +135,33 @@ class Document {
             phase, request.request, request.request, us_of(time_ns)));
       }
     }
+    add_told(burst);
+  }
+
+  // What applications tell of, on their threads; RPCs overlap.
+  void add_told(const Burst& burst) {
+    for (const ApplicationRpc& rpc : application_rpcs(recording_, burst)) {
+      const BurstThread& thread = recording_.threads[rpc.thread];
+      const std::string name =
+          fmt::format("{} {}", rpc.is_in ? "in" : "out", text_of_detail(recording_, rpc.detail));
+      const std::string peer(peer_of_detail(recording_, rpc.detail));
+      const uint64_t id = next_rpc_++;
+      for (const auto& [phase, time_ns] : {std::pair("b", rpc.begin_ns), std::pair("e", rpc.end_ns)}) {
+        add(fmt::format(
+            R"({{"ph": "{}", "name": {}, "cat": "rpc", "id": "rpc {}", "ts": {:.3f}, "pid": {}, "tid": {}, "args": {{"request": "{:016x}", "peer": {}, "request bytes": {}, "answer bytes": {}}}}})",
+            phase, quoted(name), id, us_of(time_ns), process_of(thread), thread.tid,
+            recording_.details[rpc.detail].request, quoted(peer), rpc.request_bytes, rpc.answer_bytes));
+      }
+    }
+    for (const BurstEvent& event : burst.events) {
+      if (event.kind == BurstEventKind::kAnnotation || event.kind == BurstEventKind::kNamedPhase) {
+        const BurstThread& thread = recording_.threads[event.thread];
+        add(fmt::format(
+            R"({{"ph": "i", "s": "t", "name": {}, "cat": "{}", "ts": {:.3f}, "pid": {}, "tid": {}, "args": {{"request": "{:016x}", "number": {}}}}})",
+            quoted(text_of_detail(recording_, event.second)), name_of(event.kind), us_of(event.time_ns),
+            process_of(thread), thread.tid, recording_.details[event.second].request, event.first));
+      }
+    }
   }
 
   const BurstRecording& recording_;
@@ -141,6 +169,7 @@ class Document {
   Status written_;    // the first failure
   std::string text_;  // that is not written yet
   bool is_first_ = true;
+  uint64_t next_rpc_ = 0;
 };
 
 }  // namespace

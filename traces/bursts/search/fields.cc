@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::array<std::string_view, kItemKinds> kKindNames{
     "request", "running", "runnable", "blocked",     "lock_wait",       "lock_hold", "phase", "syscall",
-    "fault",   "wake",    "disk",     "packet_sent", "packet_received", "sample",    "rpc",   "span"};
+    "fault",   "wake",    "disk",     "packet_sent", "packet_received", "sample",    "rpc",   "span",
+    "annotation"};
 
 constexpr ItemKinds kSpans = kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kSpan);
 constexpr ItemKinds kRequests = kinds_of(ItemKind::kRequest);
@@ -33,7 +34,9 @@ constexpr std::array kFields{
     FieldInfo{"cpu", Field::kCpu, FieldType::kCount, kOnCpu},
     FieldInfo{"lock", Field::kLock, FieldType::kId, kLocks},
     FieldInfo{"phase", Field::kPhase, FieldType::kText, kinds_of(ItemKind::kPhase)},
-    FieldInfo{"number", Field::kNumber, FieldType::kCount, kinds_of(ItemKind::kSyscall)},
+    FieldInfo{"number", Field::kNumber, FieldType::kCount,
+              kinds_of(ItemKind::kSyscall) | kinds_of(ItemKind::kAnnotation)},
+    FieldInfo{"text", Field::kText, FieldType::kText, kinds_of(ItemKind::kAnnotation)},
     FieldInfo{"running", Field::kRunning, FieldType::kTime, kRequests},
     FieldInfo{"runnable", Field::kRunnable, FieldType::kTime, kRequests},
     FieldInfo{"blocked", Field::kBlocked, FieldType::kTime, kRequests},

@@ -27,8 +27,9 @@ enum class ItemKind : uint8_t {
   kSample,
   kRpc,
   kSpan,
+  kAnnotation,
 };
-inline constexpr size_t kItemKinds = 16;
+inline constexpr size_t kItemKinds = 17;
 std::string_view name_of(ItemKind kind);
 std::optional<ItemKind> item_kind_named(std::string_view name);
 // "request, running, ..."
@@ -81,6 +82,7 @@ enum class Field : uint8_t {
   kBytes,
   kFunction,
   kStack,
+  kText,
   kAttribute,
 };
 

@@ -85,10 +85,12 @@ class SceneMaker {
 
   void add_machine(uint32_t machine) {
     constexpr ItemKinds kOfSpans = kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kSpan);
-    if ((kinds_ & ~kOfSpans) == 0) {
+    const SceneMachine& part = scene_.machines[machine];
+    const bool wants_told =
+        (wants(ItemKind::kRpc) || wants(ItemKind::kAnnotation)) && !part.recording->details.empty();
+    if ((kinds_ & ~kOfSpans) == 0 && !wants_told) {
       return;
     }
-    const SceneMachine& part = scene_.machines[machine];
     const JoinedBurst joined = join_burst(*part.burst);
     std::vector<SearchItem> blocked;
     const bool wants_holds = wants(ItemKind::kLockHold);
@@ -125,6 +127,42 @@ class SceneMaker {
         wants(ItemKind::kDisk) || wants(ItemKind::kPacketSent) || wants(ItemKind::kPacketReceived) ||
         wants(ItemKind::kSample)) {
       add_events(machine, joined);
+    }
+    if (wants_told) {
+      add_told(machine, joined);
+    }
+  }
+
+  // What applications tell of, for the request that they say, else for that which marks say.
+  void add_told(uint32_t machine, const JoinedBurst& joined) {
+    const SceneMachine& part = scene_.machines[machine];
+    const RequestsOfThreads requests(joined);
+    const auto item_of = [&](uint32_t thread, int64_t begin_ns, int64_t end_ns, uint64_t detail) {
+      const uint64_t request = part.recording->details[detail].request;
+      return SearchItem{.begin_ns = begin_ns + part.offset_ns(),
+                        .end_ns = end_ns + part.offset_ns(),
+                        .request = request != 0 ? request : requests.at(thread, begin_ns),
+                        .value = 0,
+                        .machine = machine,
+                        .thread = thread,
+                        .other = kNoThread,
+                        .detail = static_cast<uint32_t>(detail),
+                        .cpu = 0};
+    };
+    if (wants(ItemKind::kRpc)) {
+      for (const ApplicationRpc& rpc : application_rpcs(*part.recording, *part.burst)) {
+        SearchItem item = item_of(rpc.thread, rpc.begin_ns, rpc.end_ns, rpc.detail);
+        item.detail = static_cast<uint32_t>(scene_.application_rpcs.size());
+        scene_.application_rpcs.push_back(rpc);
+        items(ItemKind::kRpc).push_back(item);
+      }
+    }
+    for (const BurstEvent& event : part.burst->events) {
+      if (wants(ItemKind::kAnnotation) && event.kind == BurstEventKind::kAnnotation) {
+        SearchItem item = item_of(event.thread, event.time_ns, event.time_ns, event.second);
+        item.value = event.first;
+        items(ItemKind::kAnnotation).push_back(item);
+      }
     }
   }
 
@@ -318,6 +356,11 @@ class SceneMaker {
           break;
         case BurstEventKind::kSwitch:
         case BurstEventKind::kMarkCall:
+        case BurstEventKind::kRpcIn:
+        case BurstEventKind::kRpcOut:
+        case BurstEventKind::kRpcEnd:
+        case BurstEventKind::kAnnotation:
+        case BurstEventKind::kNamedPhase:
           break;
       }
     }

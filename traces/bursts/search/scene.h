@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "traces/bursts/joined/application_rpcs.h"
 #include "traces/bursts/joined/request_times.h"
 #include "traces/bursts/recording/burst_recording.h"
 #include "traces/bursts/search/query.h"
@@ -38,7 +39,8 @@ struct SearchItem {
   uint32_t machine = 0;  // index of SearchScene::machines
   uint32_t thread = kNoThread;
   uint32_t other = kNoThread;  // who woke it, or whom it wakes
-  uint32_t detail = 0;         // index of the request's times, the span or the RPC
+  uint32_t detail =
+      0;  // index of the request's times, the span, the RPC of spans or, with a thread, of an application, or its detail
   uint16_t cpu = 0;
 
   int64_t duration_ns() const { return end_ns - begin_ns; }
@@ -51,6 +53,7 @@ struct SearchScene {
   std::vector<SceneMachine> machines;
   std::vector<std::string> machine_names;  // of `machines`, then those that spans alone name
   std::vector<RequestTimes> requests;
+  std::vector<ApplicationRpc> application_rpcs;
   const SearchSpans* spans = nullptr;
   // By kind, each in the order of begin and end; those of kinds that were not asked for are empty.
   std::array<std::vector<SearchItem>, kItemKinds> items;

@@ -161,8 +161,35 @@ bool is_transfer(ItemKind kind) {
   return kind == ItemKind::kDisk || kind == ItemKind::kPacketSent || kind == ItemKind::kPacketReceived;
 }
 
-bool is_of_spans(ItemKind kind) {
-  return kind == ItemKind::kRpc || kind == ItemKind::kSpan;
+// RPCs of spans have no thread.
+bool is_of_spans(ItemKind kind, const SearchItem& item) {
+  return kind == ItemKind::kSpan || (kind == ItemKind::kRpc && item.thread == kNoThread);
+}
+
+bool is_rpc_of_application(ItemKind kind, const SearchItem& item) {
+  return kind == ItemKind::kRpc && item.thread != kNoThread;
+}
+
+std::optional<std::string_view> text_of_rpc(const SearchScene& scene, const SearchItem& item,
+                                            const FieldName& field) {
+  const ApplicationRpc& rpc = scene.application_rpcs[item.detail];
+  const BurstRecording& recording = *scene.machines[item.machine].recording;
+  const auto method = name_or_nothing(text_of_detail(recording, rpc.detail));
+  const auto peer = name_or_nothing(peer_of_detail(recording, rpc.detail));
+  switch (field.field) {
+    case Field::kOperation:
+      return method;
+    case Field::kService:
+      return rpc.is_in ? std::nullopt : peer;
+    case Field::kCaller:
+      return rpc.is_in ? peer : std::nullopt;
+    case Field::kSpanKind:
+      return rpc.is_in ? "server" : "client";
+    case Field::kAttribute:
+      return field.attribute == "method" ? method : field.attribute == "peer" ? peer : std::nullopt;
+    default:
+      return std::nullopt;
+  }
 }
 
 std::optional<uint64_t> tid_of(const BurstThread* thread) {
@@ -201,11 +228,16 @@ std::optional<uint64_t> number_of(const SearchScene& scene, ItemKind kind, const
       if (is_transfer(kind)) {
         return item.value;
       }
-      return is_of_spans(kind) ? count_in(attribute_of(scene, kind, item, kSizeAttributes)) : std::nullopt;
+      if (is_rpc_of_application(kind, item)) {
+        const ApplicationRpc& rpc = scene.application_rpcs[item.detail];
+        return rpc.is_whole ? std::optional(rpc.answer_bytes) : std::nullopt;
+      }
+      return is_of_spans(kind, item) ? count_in(attribute_of(scene, kind, item, kSizeAttributes))
+                                     : std::nullopt;
     case Field::kAttribute: {
       const std::string_view name = field.attribute;
-      return is_of_spans(kind) ? count_in(attribute_of(scene, kind, item, std::span(&name, 1)))
-                               : std::nullopt;
+      return is_of_spans(kind, item) ? count_in(attribute_of(scene, kind, item, std::span(&name, 1)))
+                                     : std::nullopt;
     }
     default:
       return kind == ItemKind::kRequest ? request_number(scene.requests[item.detail], field.field)
@@ -215,6 +247,9 @@ std::optional<uint64_t> number_of(const SearchScene& scene, ItemKind kind, const
 
 std::optional<std::string_view> text_of(const SearchScene& scene, ItemKind kind, const SearchItem& item,
                                         const FieldName& field, std::string& room) {
+  if (is_rpc_of_application(kind, item) && field.field != Field::kMachine) {
+    return text_of_rpc(scene, item, field);
+  }
   switch (field.field) {
     case Field::kMachine:
       return name_or_nothing(scene.machine_names[item.machine]);
@@ -233,10 +268,12 @@ std::optional<std::string_view> text_of(const SearchScene& scene, ItemKind kind,
       return scene.requests[item.detail].is_whole ? "yes" : "no";
     case Field::kAttribute: {
       const std::string_view name = field.attribute;
-      return is_of_spans(kind) ? attribute_of(scene, kind, item, std::span(&name, 1)) : std::nullopt;
+      return is_of_spans(kind, item) ? attribute_of(scene, kind, item, std::span(&name, 1)) : std::nullopt;
     }
+    case Field::kText:
+      return text_of_detail(*scene.machines[item.machine].recording, item.detail);
     default:
-      return is_of_spans(kind) ? span_text(scene, kind, item, field.field) : std::nullopt;
+      return is_of_spans(kind, item) ? span_text(scene, kind, item, field.field) : std::nullopt;
   }
 }
 
@@ -256,16 +293,20 @@ std::string describe(const SearchScene& scene, ItemKind kind, const SearchItem& 
   }
   if (kind == ItemKind::kLockWait || kind == ItemKind::kLockHold) {
     text += fmt::format(" lock {:#x}", item.value);
-  } else if (kind == ItemKind::kSyscall) {
+  } else if (kind == ItemKind::kSyscall || kind == ItemKind::kAnnotation) {
     text += fmt::format(" number {}", item.value);
   } else if (kind == ItemKind::kRequest) {
     const RequestTimes& times = scene.requests[item.detail];
     text += fmt::format(" threads {}{}", times.threads, times.is_whole ? "" : " cut");
   }
   std::string room;
-  for (const auto& [name, field] : {std::pair("phase", Field::kPhase), std::pair("service", Field::kService),
-                                    std::pair("operation", Field::kOperation)}) {
-    const bool has_it = field == Field::kPhase ? kind == ItemKind::kPhase : is_of_spans(kind);
+  const bool is_call = kind == ItemKind::kRpc || kind == ItemKind::kSpan;
+  for (const auto& [name, field] :
+       {std::pair("phase", Field::kPhase), std::pair("text", Field::kText),
+        std::pair("service", Field::kService), std::pair("operation", Field::kOperation)}) {
+    const bool has_it = field == Field::kPhase  ? kind == ItemKind::kPhase
+                        : field == Field::kText ? kind == ItemKind::kAnnotation
+                                                : is_call;
     const auto value = has_it ? text_of(scene, kind, item, {field, {}}, room) : std::nullopt;
     if (value) {
       text += fmt::format(" {} {}", name, printable(*value));
@@ -274,7 +315,7 @@ std::string describe(const SearchScene& scene, ItemKind kind, const SearchItem& 
   if (kind == ItemKind::kSample && item.value != 0) {
     text += fmt::format(" function {}", printable(functions_of(scene, item, 1)));
   }
-  const bool may_have_bytes = is_of_spans(kind) || is_transfer(kind);
+  const bool may_have_bytes = is_call || is_transfer(kind);
   if (const auto bytes = may_have_bytes ? number_of(scene, kind, item, {Field::kBytes, {}}) : std::nullopt) {
     text += fmt::format(" bytes {}", *bytes);
   }

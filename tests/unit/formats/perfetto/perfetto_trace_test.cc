@@ -178,6 +178,10 @@ class TraceReader {
       open.push_back({names_[number(event, 10)], time_ns});
       return;
     }
+    if (number(event, 9) == 3) {
+      trace_.tracks[track].slices.push_back(fmt::format("at {} {}", time_ns, names_[number(event, 10)]));
+      return;
+    }
     ASSERT_EQ(number(event, 9), 2U);
     ASSERT_FALSE(open.empty());
     trace_.tracks[track].slices.push_back(
@@ -298,6 +302,25 @@ TEST(PerfettoTrace, HasSamplesWithStacksOfAMachine) {
   const traces::BurstRecording other = sample("b");
   const traces::SceneMachine second{.recording = &other, .burst = &other.bursts.front(), .shift_ns = 0};
   EXPECT_TRUE(written({{machine, second}}).samples.empty());
+}
+
+TEST(PerfettoTrace, HasWhatApplicationsTellBelowTheirThreads) {
+  traces::BurstRecording recording = sample("a");
+  recording.texts = {"", "Read", "store", "rows"};
+  recording.details = {{.request = 7, .call = 1, .text = 1, .peer = 2},
+                       {.request = 7, .call = 1, .text = 0, .peer = 0},
+                       {.request = 7, .call = 0, .text = 3, .peer = 0}};
+  std::vector<traces::BurstEvent>& events = recording.bursts.front().events;
+  events.push_back({.time_ns = 650, .first = 10, .second = 0, .thread = 1, .kind = BurstEventKind::kRpcOut});
+  events.push_back(
+      {.time_ns = 700, .first = 5, .second = 2, .thread = 1, .kind = BurstEventKind::kAnnotation});
+  events.push_back({.time_ns = 800, .first = 20, .second = 1, .thread = 1, .kind = BurstEventKind::kRpcEnd});
+  const ReadTrace trace =
+      written({{{.recording = &recording, .burst = &recording.bursts.front(), .shift_ns = 0}}});
+  const ReadTrack& rpcs = trace.tracks.at(trace.by_name.at("rpcs"));
+  EXPECT_EQ(rpcs.parent, trace.by_name.at("one"));
+  EXPECT_THAT(rpcs.slices, ElementsAre("1 rpc out Read to store 5650-5800"));
+  EXPECT_THAT(trace.tracks.at(rpcs.parent).slices, Contains("at 5700 rows (5)"));
 }
 
 TEST(PerfettoTrace, ProcessesHaveTheNameOfTheirFirstThread) {

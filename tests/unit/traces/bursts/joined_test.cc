@@ -9,6 +9,7 @@
 
 #include "base/sort_stably.h"
 #include "tests/unit/traces/bursts/written_burst.h"
+#include "traces/bursts/joined/application_rpcs.h"
 #include "traces/bursts/joined/chrome_json.h"
 #include "traces/bursts/joined/function_shares.h"
 #include "traces/bursts/joined/request_times.h"
@@ -400,6 +401,60 @@ TEST(ChromeJson, HasSamplesWithTheirStacks) {
     }
   }
   EXPECT_EQ(samples, std::vector<std::string>{"71 0.2 2"});
+}
+
+// Two processes with calls of the same number; one ends on another thread, one in no burst.
+BurstRecording told_recording() {
+  BurstRecording recording;
+  recording.threads = {{0, 0, "idle"}, {71, 70, "a"}, {72, 70, "b"}, {81, 80, "c"}};
+  recording.texts = {"", "Read", "store", "rows \"x\""};
+  recording.details = {{.request = 7, .call = 1, .text = 1, .peer = 2},
+                       {.request = 0, .call = 1, .text = 0, .peer = 0},
+                       {.request = 0, .call = 0, .text = 3, .peer = 0}};
+  Burst burst = burst_of("");
+  const auto add = [&](int64_t time_ns, uint32_t thread, BurstEventKind kind, uint64_t detail) {
+    burst.events.push_back({.time_ns = time_ns,
+                            .first = static_cast<uint64_t>(time_ns),
+                            .second = detail,
+                            .thread = thread,
+                            .kind = kind});
+  };
+  add(150, 3, BurstEventKind::kRpcEnd, 1);
+  add(200, 1, BurstEventKind::kRpcOut, 0);
+  add(300, 3, BurstEventKind::kRpcIn, 0);
+  add(400, 2, BurstEventKind::kRpcEnd, 1);
+  add(500, 1, BurstEventKind::kAnnotation, 2);
+  recording.bursts = {burst};
+  return recording;
+}
+
+TEST(ApplicationRpcs, HaveBeginAndEndOfOneProcess) {
+  const BurstRecording recording = told_recording();
+  const auto rpcs = application_rpcs(recording, recording.bursts.front());
+  ASSERT_EQ(rpcs.size(), 2U);
+  EXPECT_EQ(rpcs[0], (ApplicationRpc{.begin_ns = 200,
+                                     .end_ns = 400,
+                                     .request_bytes = 200,
+                                     .answer_bytes = 400,
+                                     .thread = 1,
+                                     .detail = 0,
+                                     .is_in = false,
+                                     .is_whole = true}));
+  EXPECT_EQ(rpcs[1].end_ns, 1000) << "of the burst";
+  EXPECT_TRUE(rpcs[1].is_in);
+  EXPECT_FALSE(rpcs[1].is_whole);
+}
+
+TEST(ChromeJson, HasWhatApplicationsTell) {
+  const std::string json = chrome_json(told_recording());
+  const auto events = nlohmann::json::parse(json)["traceEvents"];
+  EXPECT_NE(
+      json.find(R"("ph": "b", "name": "out Read", "cat": "rpc", "id": "rpc 0", "ts": 0.200, "pid": 70)"),
+      std::string::npos)
+      << json;
+  EXPECT_EQ(events.back()["ph"], "i");
+  EXPECT_EQ(events.back()["name"], "rows \"x\"");
+  EXPECT_EQ(events.back()["args"]["number"], 500);
 }
 
 }  // namespace

@@ -137,6 +137,32 @@ TEST(Search, FindsSamplesByFunctionAndStack) {
             "machine a thread 11 (holder) request 0000000000000007 function job+0x20");
 }
 
+TEST(Search, FindsWhatApplicationsTell) {
+  // Request 7 by its marks, of which the second RPC does not tell.
+  BurstRecording recording = recording_of(story("100 mark 1 1 7\n600 mark 1 2 7\n"));
+  recording.texts = {"", "Store.Read", "store", "rows"};
+  recording.details = {{.request = 9, .call = 1, .text = 1, .peer = 2},
+                       {.request = 9, .call = 1, .text = 0, .peer = 0},
+                       {.request = 0, .call = 2, .text = 1, .peer = 2},
+                       {.request = 0, .call = 0, .text = 3, .peer = 0}};
+  std::vector<BurstEvent>& events = recording.bursts.front().events;
+  events.insert(
+      events.begin() + 2,
+      {{.time_ns = 200, .first = 10, .second = 0, .thread = 1, .kind = BurstEventKind::kRpcOut},
+       {.time_ns = 300, .first = 2'000'000, .second = 1, .thread = 1, .kind = BurstEventKind::kRpcEnd},
+       {.time_ns = 400, .first = 10, .second = 2, .thread = 1, .kind = BurstEventKind::kRpcIn},
+       {.time_ns = 500, .first = 12, .second = 3, .thread = 1, .kind = BurstEventKind::kAnnotation}});
+  EXPECT_EQ(found(recording, "rpc"), "rpc 200-300\nrpc 400-1000000\n");
+  EXPECT_EQ(found(recording, "rpc{method ~ Read, peer = store, bytes > 1MB, request = 9}"), "rpc 200-300\n");
+  EXPECT_EQ(found(recording, "rpc{bytes >= 0}"), "rpc 200-300\n") << "the other has no answer";
+  EXPECT_EQ(found(recording, "rpc{service = store, operation = \"Store.Read\"}"), "rpc 200-300\n");
+  EXPECT_EQ(found(recording, "rpc{caller = store, request = 7, span_kind = server}"), "rpc 400-1000000\n");
+  EXPECT_EQ(found(recording, "rpc{other = store}"), "");
+  EXPECT_EQ(found(recording, "annotation{text = rows, number > 10, thread = 11, request = 7}"),
+            "annotation 500-500\n");
+  EXPECT_EQ(found(recording, "span"), "");
+}
+
 // As threads do: from the burst's begin where a request began before it, and until any thread stops it.
 TEST(Search, LockWaitsAndPhasesHaveTheRequestOfTheirThread) {
   const BurstRecording recording =
