@@ -16,7 +16,6 @@ namespace plimsoll::bursts {
 namespace {
 
 constexpr int64_t kFindEveryNs = 30 * kNsPerSecond;
-constexpr int64_t kRequestTimeoutNs = 250 * kNsPerMs;
 constexpr size_t kMaxApplications = 100;
 // The library takes a day at most.
 constexpr int64_t kMaxToldSeconds = int64_t{24} * 60 * 60;
@@ -25,8 +24,13 @@ constexpr std::string_view kBurstsPath = "/plimsoll/bursts";
 }  // namespace
 
 AnnouncedApplications::AnnouncedApplications(const config::DaemonConfig& config,
-                                             std::shared_ptr<const identity::JobRules> rules, int stop_fd)
-    : images_(proc_fs_), binaries_(images_), finder_(config, proc_fs_, std::move(rules)), stop_fd_(stop_fd) {}
+                                             std::shared_ptr<const identity::JobRules> rules, int stop_fd,
+                                             int64_t request_timeout_ns)
+    : images_(proc_fs_),
+      binaries_(images_),
+      finder_(config, proc_fs_, std::move(rules)),
+      stop_fd_(stop_fd),
+      request_timeout_ns_(request_timeout_ns) {}
 
 void AnnouncedApplications::find() {
   std::set<ProcessKey> live;
@@ -42,7 +46,7 @@ void AnnouncedApplications::find() {
     application.scraper = std::make_unique<scrape::Scraper>(
         std::move(*endpoint),
         scrape::ScrapeLimits{
-            .timeout_ns = kRequestTimeoutNs, .max_bytes = kMaxAnswerBytes, .cancel_fd = stop_fd_},
+            .timeout_ns = request_timeout_ns_, .max_bytes = kMaxAnswerBytes, .cancel_fd = stop_fd_},
         wire::Machine(), proc_fs_, binaries_);
     application.scraper->require_owner({process.pid, process.started_ns});
     applications_.emplace(key, std::move(application));

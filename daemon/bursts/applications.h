@@ -42,8 +42,11 @@ using OpenApplications = std::function<std::unique_ptr<Applications>(int stop_fd
 // announced itself must be the one that answers.
 class AnnouncedApplications : public Applications {
  public:
+  // Of one request: recording waits for it.
+  static constexpr int64_t kRequestTimeoutNs = 250'000'000;
+
   AnnouncedApplications(const config::DaemonConfig& config, std::shared_ptr<const identity::JobRules> rules,
-                        int stop_fd);
+                        int stop_fd, int64_t request_timeout_ns = kRequestTimeoutNs);
 
   void prepare(const traces::BurstConfig& config, int64_t duration_ns, int64_t deadline_ns) override;
   ApplicationEvents collect(uint64_t max_events, int64_t deadline_ns) override;
@@ -69,6 +72,7 @@ class AnnouncedApplications : public Applications {
   identity::BinaryTable binaries_;  // of scrapers, which make no profile here
   scrape::EndpointFinder finder_;
   const int stop_fd_;
+  const int64_t request_timeout_ns_;
   std::map<ProcessKey, Application> applications_;
   ProcessKey last_asked_{};  // where a deadline ended the last round
   int64_t next_find_ns_ = 0;

@@ -3,12 +3,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
+#include "daemon/bursts/applications.h"
+#include "tests/temporary_directory.h"
 #include "tests/unit/capture/identity/fake_proc.h"
+#include "tests/unit/daemon/scraped_application.h"
 #include "traces/bursts/recording/burst_file.h"
 
 namespace plimsoll::bursts {
@@ -194,6 +199,35 @@ TEST(ApplicationEvents, ThreadsOfNestedNamespacesAreTranslated) {
   ASSERT_THAT(plain.events, SizeIs(2));
   EXPECT_TRUE(plain.events[0].is_known);
   EXPECT_FALSE(plain.events[1].is_known) << "it may have ended: the burst's own events say whose it was";
+}
+
+// This process, which announces itself and answers as the library does: what it was told, the newest number, one event of two, the end.
+TEST(AnnouncedApplications, AreToldAndAskedForWhatIsNew) {
+  const plimsoll::testing::TemporaryDirectory folder;
+  const auto pid = static_cast<uint32_t>(::getpid());
+  const identity::ProcFs proc_fs;
+  scrape::announce_process(folder.path(), pid, proc_fs.started_ns(pid), "unix:" + folder / "socket");
+  const scrape::UnixApplication application(folder / "socket", [&](int request) {
+    return request == 1   ? scrape::text(answer(5, 0, {}))
+           : request == 2 ? scrape::text(answer(7, 1, {record(4, pid, "row", "")}))
+           : request == 3 ? scrape::text("what is no answer")
+                          : scrape::text("told");
+  });
+  config::DaemonConfig config;
+  config.scrape_announcements = folder.path();
+  AnnouncedApplications applications(config, nullptr, -1, kNsPerMinute);
+  applications.prepare(*traces::BurstConfig::parse("7,8"), kNsPerMinute, INT64_MAX);
+  EXPECT_EQ(application.requests(), 2);
+  const ApplicationEvents told = applications.collect(1000, INT64_MAX);
+  EXPECT_EQ(told.lost, 1U);
+  ASSERT_THAT(told.events, SizeIs(1));
+  EXPECT_EQ(told.events[0].pid, pid);
+  EXPECT_TRUE(told.events[0].is_known);
+  EXPECT_THAT(applications.collect(1000, INT64_MAX).events, IsEmpty());
+  applications.prepare(*traces::BurstConfig::parse("7,8"), kNsPerMinute, INT64_MAX);
+  EXPECT_EQ(application.requests(), 4) << "told once";
+  applications.release(INT64_MAX);
+  EXPECT_EQ(application.requests(), 5);
 }
 
 }  // namespace
