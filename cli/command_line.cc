@@ -112,6 +112,9 @@ void add_server(CLI::App& app, ServerOptions& options) {
   add_parameter(*command, "--fleet-listen", "server.fleet_listen", options.flags,
                 "Address for daemons (default 127.0.0.1:7071)")
       ->type_name("ADDR");
+  add_parameter(*command, "--store", "store.address", options.flags,
+                "Where rows are: clickhouse://[USER@]HOST[:PORT]/DATABASE (default: in the data directory)")
+      ->type_name("ADDR");
   command->add_option("--config", options.config_path, "Configuration file (see config/server.example.toml)")
       ->type_name("FILE");
   command
@@ -126,6 +129,8 @@ void add_server(CLI::App& app, ServerOptions& options) {
   plimsoll server --data ./profiles
   # as a service, with its configuration
   plimsoll server --config /etc/plimsoll/server.toml
+  # with rows in ClickHouse
+  plimsoll server --data ./profiles --store clickhouse://127.0.0.1:8123/plimsoll
   # on another machine, to make symbol tables for that server
   plimsoll server --role symbolizer --config /etc/plimsoll/symbolizer.toml
 )");

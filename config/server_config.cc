@@ -278,6 +278,17 @@ std::vector<Key> limits_keys(ServerConfig& config) {
 
 std::vector<Key> store_keys(ServerConfig& config) {
   return {
+      {"store.address",
+       "Where rows are: clickhouse://[USER@]HOST[:PORT]/DATABASE, or clickhouses:// for TLS "
+       "(docs/clickhouse.md). A data directory keeps\nits address: it can be given to one without rows "
+       "only. Default: in the data directory.",
+       &config.store_address},
+      {"store.password_file",
+       "File with the password for store.address in its first line. Default: no password.",
+       &config.store_password_file},
+      {"store.ca",
+       "PEM file of the authority that store.address is signed by. Default: those that this machine trusts.",
+       &config.store_ca},
       {"store.max_segment_rows",
        "Maximum rows of a merged segment. Merging needs 1 to 3 bytes of memory per row.",
        &config.store_max_segment_rows, Range{int64_t{1} << 16, int64_t{1} << 30}},

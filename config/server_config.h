@@ -77,6 +77,9 @@ struct ServerConfig {
   std::vector<std::string> symbol_debug_roots = {"/usr/lib/debug"};
   std::vector<std::string> source_roots;  // as annotate::parse_source_root() reads them
   std::vector<std::string> source_urls;   // as server::parse_source_servers() reads them
+  std::string store_address;              // empty: rows are in the data directory
+  std::string store_password_file;
+  std::string store_ca;
   int64_t store_max_segment_rows = int64_t{64} << 20;
   int64_t store_max_block_bytes = int64_t{512} << 20;
   int64_t store_max_block_age_ns = int64_t{24} * 3600 * 1'000'000'000;

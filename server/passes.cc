@@ -27,6 +27,7 @@ constexpr NextPass kAtOnce{.after = std::chrono::nanoseconds(0)};
 // Other programs may fill the disk.
 constexpr std::chrono::seconds kRetentionInterval{10};
 constexpr std::chrono::nanoseconds kRollUpInterval = std::chrono::minutes(5);
+constexpr std::chrono::nanoseconds kEpochsInterval = std::chrono::minutes(10);
 constexpr std::chrono::nanoseconds kBinariesInterval = std::chrono::hours(1);
 
 // Binaries that rows of these days refer to are kept, whatever their age.
@@ -243,6 +244,21 @@ BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::Retentio
           report->blocks, report->profiles, report->ids, report->symbol_tables, report->bytes);
     }
     return NextPass{.after = kRetentionInterval};
+  };
+}
+
+BackgroundTask::Pass epochs_pass(store::RowStore& rows, const store::RowStoreLimits& limits,
+                                 std::function<void()> dropped) {
+  return [&rows, limits, dropped = std::move(dropped)](const std::stop_token&) -> Result<NextPass> {
+    const auto report = rows.drop_old(limits);
+    if (!report) {
+      return propagate(report);
+    }
+    if (report->epochs > 0) {
+      dropped();
+      log_info("retention: dropped {} epochs of {}; {} bytes", report->epochs, rows.address(), report->bytes);
+    }
+    return NextPass{.after = kEpochsInterval};
   };
 }
 

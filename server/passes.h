@@ -15,6 +15,7 @@
 #include "server/inventory_reader.h"
 #include "store/compaction/compactor.h"
 #include "store/door/bursts.h"
+#include "store/door/row_store.h"
 #include "store/door/spans.h"
 #include "store/door/symbols.h"
 #include "store/ingest.h"
@@ -56,6 +57,10 @@ Result<BackgroundTask::Pass> compaction_pass(store::Ingest& ingest, const store:
 // Drops what is over a limit, when rows have come and every few seconds. `dropped`: called once blocks have gone, whose files are to be closed.
 BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::RetentionLimits& limits,
                                     std::function<void()> dropped);
+
+// Of rows that are not in the data directory: drops epochs that are over a limit. `dropped` is called after some were.
+BackgroundTask::Pass epochs_pass(store::RowStore& rows, const store::RowStoreLimits& limits,
+                                 std::function<void()> dropped);
 
 // Makes segments of spans, drops those over a limit, and merges small ones, every few seconds. Of a disk that is too full by `free_bytes` a
 // pass drops one block at most, as retention does of profiles, and merges none.

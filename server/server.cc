@@ -19,6 +19,8 @@ namespace plimsoll::server {
 namespace {
 
 constexpr std::chrono::nanoseconds kAuditInterval = std::chrono::minutes(1);
+// Each batch is an insert into each table of a dozen, which the database must merge.
+constexpr std::chrono::nanoseconds kGatherForRowStore = std::chrono::seconds(3);
 
 // Of the memory that the process may have.
 constexpr uint64_t kShareOfHourlyDiagnosis = 8;
@@ -117,7 +119,8 @@ Status Server::start_work(const config::ServerConfig& config, symbolizer::TableW
   if (const Status named = start_symbol_work(config, std::move(table_worker)); !named) {
     return named;
   }
-  work_.start(kRows, rows_pass(*ingest_, work_));
+  const bool is_elsewhere = ingest_->row_store() != nullptr;
+  work_.start(is_elsewhere ? with_gather(kRows, kGatherForRowStore) : kRows, rows_pass(*ingest_, work_));
   return {};
 }
 
@@ -144,11 +147,6 @@ Status Server::start_fleet_work(const config::ServerConfig& config) {
 }
 
 Status Server::start_store_work(const config::ServerConfig& config) {
-  auto compaction =
-      compaction_pass(*ingest_, {.max_rows = static_cast<uint64_t>(config.store_max_segment_rows)});
-  if (!compaction) {
-    return propagate(compaction);
-  }
   const auto retained = retention_limits(config, config.data_dir);
   if (!retained) {
     return propagate(retained);
@@ -164,7 +162,26 @@ Status Server::start_store_work(const config::ServerConfig& config) {
                                                                 query::kBytesOfReadSpan),
                                       .max_age_ns = config.traces_findings_max_age_ns}));
   }
-  work_.start(kRollUp, roll_up_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
+  return start_row_work(config, *retained);
+}
+
+Status Server::start_row_work(const config::ServerConfig& config, const store::RetentionLimits& limits) {
+  const auto dropped = [this] { snapshots_.forget_dropped(); };
+  if (store::RowStore* const rows = ingest_->row_store(); rows != nullptr) {
+    const int64_t max_bytes = config.retention_rows_max_bytes;  // 0: what its disk has is not ours to say
+    work_.start(kEpochs,
+                epochs_pass(*rows,
+                            {.max_age_ns = limits.rows_max_age_ns,
+                             .max_bytes = max_bytes == 0 ? UINT64_MAX : static_cast<uint64_t>(max_bytes)},
+                            dropped));
+    return {};
+  }
+  auto compaction =
+      compaction_pass(*ingest_, {.max_rows = static_cast<uint64_t>(config.store_max_segment_rows)});
+  if (!compaction) {
+    return propagate(compaction);
+  }
+  work_.start(kRollUp, roll_up_pass(*ingest_, limits, dropped));
   work_.start(kCompaction, std::move(*compaction));
   return {};
 }

@@ -63,7 +63,10 @@ store::IngestOptions ingest_options(const config::ServerConfig& config,
           .upload_limits = {.max_age_ns = limits.max_upload_age_ns,
                             .min_free_bytes = limits.min_free_bytes,
                             // Between two rounds of retention it may be a little over.
-                            .max_archive_bytes = limits.raw_max_bytes + limits.raw_max_bytes / 20}};
+                            .max_archive_bytes = limits.raw_max_bytes + limits.raw_max_bytes / 20},
+          .rows = {.address = config.store_address,
+                   .password_file = config.store_password_file,
+                   .ca = config.store_ca}};
 }
 
 std::function<Result<int64_t>()> free_bytes(const config::ServerConfig& config) {

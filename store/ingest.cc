@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/trial_process.h"
+#include "store/clickhouse/clickhouse_store.h"
 
 namespace plimsoll::store {
 namespace {
@@ -22,9 +23,11 @@ Ingest::Ingest(Files files, const IngestOptions& options)
       archive_(std::move(files.archive)),
       accepted_(std::move(files.accepted)),
       blocks_(std::move(files.blocks)),
+      row_store_(std::move(files.row_store)),
       machines_(std::move(files.machines)),
       acceptor_(directory_.path(), *archive_, memory_, options.upload_limits, options.now_ns),
-      builder_(*accepted_, blocks_->newest(), memory_, std::move(files.mark)) {}
+      builder_(*accepted_, row_store_ != nullptr ? row_store_->sink() : blocks_->newest(), memory_,
+               std::move(files.mark)) {}
 
 Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir, const IngestOptions& options) {
   auto directory = DataDirectory::open_for_writing(data_dir);
@@ -93,13 +96,52 @@ Result<std::unique_ptr<Ingest>> Ingest::open_files(DataDirectory directory, Buil
   if (!blocks) {
     return propagate(blocks);
   }
+  auto row_store =
+      only == nullptr ? open_row_store(directory, **blocks, options) : Result<std::unique_ptr<RowStore>>();
+  if (!row_store) {
+    return propagate(row_store);
+  }
   auto machines = LiveMachines::open(directory.live_path(), sqlite::OpenMode::kReadWrite);
   if (!machines) {
     return propagate(machines);
   }
-  return std::unique_ptr<Ingest>(new Ingest({std::move(directory), std::move(mark), std::move(*archive),
-                                             std::move(*accepted), std::move(*blocks), std::move(*machines)},
-                                            options));
+  return std::unique_ptr<Ingest>(
+      new Ingest({std::move(directory), std::move(mark), std::move(*archive), std::move(*accepted),
+                  std::move(*blocks), std::move(*row_store), std::move(*machines)},
+                 options));
+}
+
+// Which it is stands in the directory, before the first row is there: a crash in between leaves a directory without rows, whose rows will be there.
+Result<std::unique_ptr<RowStore>> Ingest::open_row_store(const DataDirectory& directory,
+                                                         const LocalBlocks& blocks,
+                                                         const IngestOptions& options) {
+  auto identity = read_identity(directory.path());
+  if (!identity) {
+    return propagate(identity);
+  }
+  const bool is_known = identity->rows.is_elsewhere();
+  if (!is_known && !options.rows.is_elsewhere()) {
+    return std::unique_ptr<RowStore>();
+  }
+  if (is_known && options.rows.is_elsewhere() && identity->rows.address != options.rows.address) {
+    return with_hint(fail(ErrorCode::kConflict, "the rows of {} are in {}, not in {}", directory.path(),
+                          identity->rows.address, options.rows.address),
+                     "give that address, or another data directory");
+  }
+  if (!is_known && blocks.newest().committed_up_to() > 0) {
+    return with_hint(fail(ErrorCode::kConflict, "{} has rows of its own, which {} would lack",
+                          directory.path(), options.rows.address),
+                     "give a data directory without rows");
+  }
+  const RowsAddress rows = options.rows.is_elsewhere() ? options.rows : identity->rows;
+  auto opened = clickhouse::ClickHouseStore::open(rows, identity->id, {}, options.now_ns);
+  if (opened && rows != identity->rows) {
+    identity->rows = rows;
+    if (const Status noted = write_identity(directory.path(), *identity); !noted) {
+      return propagate(noted, "noting where the rows are");
+    }
+  }
+  return opened ? Result<std::unique_ptr<RowStore>>(std::move(*opened)) : propagate(opened);
 }
 
 // In a fork of this process, which opens the files by itself: no connection is open yet. All that it takes is its own, and goes with it.
@@ -115,7 +157,7 @@ std::optional<std::string> Ingest::why_it_ends_processes(int64_t sequence, const
   // All that a commit does with it, but that nothing of it stays.
   const auto build = [&] {
     auto batch = ingest != nullptr ? ingest->builder_.build_alone(sequence) : std::nullopt;
-    if (batch.has_value()) {
+    if (batch.has_value() && ingest->row_store_ == nullptr) {
       static_cast<void>(ingest->blocks_->newest().rehearse(std::move(*batch)).has_value());
     }
   };

@@ -3,7 +3,7 @@
 //   accept()         decodes and checks a profile, and stores it durably: afterwards it is safe        store/accepting
 //   build_pending()  turns accepted profiles into a batch, which a sink commits at once                store/building, store/door/sink.h
 //
-// The sink of a data directory is its newest block (store/local). A crash at any moment loses nothing that was accepted and shows nothing
+// The sink of a data directory is its newest block (store/local), unless its rows are elsewhere (store/door/row_store.h). A crash at any moment loses nothing that was accepted and shows nothing
 // twice: what the sink does not have yet is built again. The segments that come of it are small; store/compaction merges them.
 #pragma once
 
@@ -26,6 +26,8 @@
 #include "store/building/building_mark.h"
 #include "store/building/pending_builder.h"
 #include "store/directory/data_directory.h"
+#include "store/door/row_store.h"
+#include "store/identity/directory_identity.h"
 #include "store/live/live_machines.h"
 #include "store/local/local_blocks.h"
 
@@ -36,6 +38,8 @@ struct IngestOptions {
   uint64_t trial_memory_bytes = uint64_t{4} << 30;
   BlockLimits block_limits = {};
   UploadLimits upload_limits = {};
+  // Where a directory without rows is to have them; kConflict for one that has its rows somewhere else. Later it is known where they are.
+  RowsAddress rows = {};
   // The wall clock, by which blocks grow old.
   std::function<int64_t()> now_ns = wall_now_ns;
 };
@@ -71,7 +75,10 @@ class Ingest {
   }
 
   // Up to which profile of the archive rows are there, or what stands in their way is noted. Any thread.
-  int64_t built_up_to() const { return blocks_->newest().committed_up_to(); }
+  int64_t built_up_to() const { return sink().committed_up_to(); }
+
+  // Null: rows are in the directory.
+  RowStore* row_store() { return row_store_.get(); }
 
   // Runs `work` on the machines that have registered. Any thread; does not wait for a batch that is being built.
   template <typename Work>
@@ -109,6 +116,7 @@ class Ingest {
     std::unique_ptr<Archive> archive;
     std::unique_ptr<Archive> accepted;  // the same, for reading
     std::unique_ptr<LocalBlocks> blocks;
+    std::unique_ptr<RowStore> row_store;  // null: rows are in the blocks
     LiveMachines machines;
   };
 
@@ -118,6 +126,10 @@ class Ingest {
   static Result<std::unique_ptr<Ingest>> open_files(DataDirectory directory, BuildingMark mark,
                                                     const IngestOptions& options,
                                                     const BlockFolder* only = nullptr);
+  static Result<std::unique_ptr<RowStore>> open_row_store(const DataDirectory& directory,
+                                                          const LocalBlocks& blocks,
+                                                          const IngestOptions& options);
+  const Sink& sink() const { return row_store_ != nullptr ? row_store_->sink() : blocks_->newest(); }
   static std::optional<std::string> why_it_ends_processes(int64_t sequence, const Opening& open,
                                                           const IngestOptions& options);
 
@@ -129,6 +141,7 @@ class Ingest {
   std::unique_ptr<Archive> archive_;
   std::unique_ptr<Archive> accepted_;
   std::unique_ptr<LocalBlocks> blocks_;
+  std::unique_ptr<RowStore> row_store_;
   std::mutex machines_mutex_;
   LiveMachines machines_;  // protected by machines_mutex_
   ProfileAcceptor acceptor_;

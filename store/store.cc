@@ -1,11 +1,14 @@
 #include "store/store.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "store/bursts/local_burst_sink.h"
 #include "store/bursts/local_burst_source.h"
+#include "store/clickhouse/clickhouse_store.h"
 #include "store/contents/local_source.h"
 #include "store/directory/data_directory.h"
 #include "store/identity/directory_identity.h"
@@ -15,9 +18,56 @@
 #include "store/spans/local_span_source.h"
 
 namespace plimsoll::store {
+namespace {
+
+// Where the rows of a directory are is known once it is there, and may be settled by the first server that opens it.
+class DirectorySource : public Source {
+ public:
+  explicit DirectorySource(std::string data_dir) : data_dir_(std::move(data_dir)) {}
+
+  Result<Contents> newest(const TimeSpans& times) override {
+    const auto source = current();
+    return source ? (*source)->newest(times) : propagate(source);
+  }
+  void forget_dropped() override {
+    if (const auto source = current()) {
+      (*source)->forget_dropped();
+    }
+  }
+  std::vector<uint64_t> lineages() const override {
+    const std::lock_guard lock(mutex_);
+    return source_ == nullptr ? std::vector<uint64_t>() : source_->lineages();
+  }
+
+ private:
+  Result<std::shared_ptr<Source>> current() {
+    const std::lock_guard lock(mutex_);
+    const auto identity = read_identity(data_dir_);
+    if (!identity) {
+      return propagate(identity);
+    }
+    if (source_ == nullptr || identity->rows != rows_) {
+      auto opened = identity->rows.is_elsewhere() ? clickhouse::open_source(identity->rows)
+                                                  : std::make_unique<LocalSource>(data_dir_);
+      if (!opened) {
+        return propagate(opened);
+      }
+      source_ = std::move(*opened);
+      rows_ = identity->rows;
+    }
+    return source_;
+  }
+
+  const std::string data_dir_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<Source> source_;  // protected by mutex_; null: not opened yet
+  RowsAddress rows_;                // likewise: that it is of
+};
+
+}  // namespace
 
 std::unique_ptr<Source> open_source(const std::string& data_dir) {
-  return std::make_unique<LocalSource>(data_dir);
+  return std::make_unique<DirectorySource>(data_dir);
 }
 
 std::unique_ptr<Fleet> open_fleet(const std::string& data_dir) {
@@ -25,7 +75,8 @@ std::unique_ptr<Fleet> open_fleet(const std::string& data_dir) {
 }
 
 std::unique_ptr<Symbols> symbols_of(Ingest& ingest) {
-  return std::make_unique<LocalSymbols>(ingest);
+  return ingest.row_store() != nullptr ? ingest.row_store()->symbols()
+                                       : std::make_unique<LocalSymbols>(ingest);
 }
 
 Result<std::unique_ptr<SpanSink>> open_span_sink(const DataDirectory& directory, uint64_t max_bytes) {

@@ -26,7 +26,8 @@ namespace plimsoll::store {
 class DataDirectory;
 class Ingest;
 
-// Of a data directory, beside the process that writes it, or in it. The directory may come later: it is opened by the first question.
+// Of a data directory, or of where its rows are (RowsAddress), beside the process that writes it, or in it. The directory may come later: it
+// is opened by the first question.
 std::unique_ptr<Source> open_source(const std::string& data_dir);
 
 // Of the directory that this process writes; `ingest` must outlive it.

@@ -11,6 +11,12 @@ constexpr WorkKind with_retry(WorkKind kind, std::chrono::nanoseconds retry) {
   return kind;
 }
 
+// Where a batch costs more than time: `kind` with a longer pause for what comes close together.
+constexpr WorkKind with_gather(WorkKind kind, std::chrono::nanoseconds gather) {
+  kind.gather = gather;
+  return kind;
+}
+
 // Accepted profiles become rows, within seconds; profiles that come close together become one segment.
 inline constexpr WorkKind kRows{.name = "rows",
                                 .what = "building rows",
@@ -62,6 +68,14 @@ inline constexpr WorkKind kRollUp{.name = "rollup",
                                   .hint =
                                       "old rows stay full and take more room; free disk space, and check the "
                                       "files of the data directory"};
+
+// Rows that are not in the data directory: old epochs are dropped.
+inline constexpr WorkKind kEpochs{
+    .name = "epochs",
+    .what = "dropping old epochs",
+    .retry = std::chrono::minutes(1),
+    .tolerance = std::chrono::minutes(60),
+    .hint = "rows take more room in the database that store.address names; check that database"};
 
 // Spans that came one by one become segments, small segments larger ones, and old ones are dropped.
 inline constexpr WorkKind kSpans{

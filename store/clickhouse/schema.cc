@@ -159,6 +159,9 @@ std::vector<Table> fact_tables() {
 std::vector<Table> make_tables() {
   std::vector<Table> all = entry_tables();
   std::ranges::move(fact_tables(), std::back_inserter(all));
+  // Whose archive numbers the profiles: the ID of the data directory, in hexadecimal.
+  all.push_back(
+      {.name = "directories", .order = "directory", .is_by_epoch = false, .own = {{"directory", "String"}}});
   all.push_back({.name = "formats", .order = "format", .is_by_epoch = false, .own = {{"format", "UInt32"}}});
   all.push_back(
       {.name = "sessions", .order = "session", .is_by_epoch = false, .own = {{"session", "UInt32"}}});

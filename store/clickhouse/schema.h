@@ -1,6 +1,6 @@
 // The tables of a store in ClickHouse, which we make and upgrade ourselves.
 //
-// All but two tables are partitioned by epoch (store/door/sink.h): an epoch is dropped as a whole. Each of their rows names the batch that it came
+// All but three tables are partitioned by epoch (store/door/sink.h): an epoch is dropped as a whole. Each of their rows names the batch that it came
 // with (batches.h), and counts only where that batch is committed: hand-written SQL needs that condition too.
 #pragma once
 

@@ -1,6 +1,7 @@
 #include "store/identity/directory_identity.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/checksum.h"
 #include "base/durable_file.h"
@@ -16,6 +17,9 @@ constexpr uint64_t kMaxFileBytes = 4096;
 
 constexpr std::string_view kDirectoryLine = "directory ";
 constexpr std::string_view kDatabaseLine = "database ";
+constexpr std::string_view kRowsLine = "rows ";
+constexpr std::string_view kRowsPasswordLine = "rows-password-file ";
+constexpr std::string_view kRowsCaLine = "rows-ca ";
 constexpr std::string_view kChecksumLine = "checksum ";
 
 constexpr const char* kIdentityTable =
@@ -26,6 +30,11 @@ std::string text_of(const DirectoryIdentity& identity) {
   std::string text = fmt::format("{}{}\n", kDirectoryLine, to_hex(identity.id));
   for (const std::string& name : identity.databases) {
     text += fmt::format("{}{}\n", kDatabaseLine, name);
+  }
+  for (const auto& [line, value] : {std::pair(kRowsLine, &identity.rows.address),
+                                    {kRowsPasswordLine, &identity.rows.password_file},
+                                    {kRowsCaLine, &identity.rows.ca}}) {
+    text += value->empty() ? "" : fmt::format("{}{}\n", line, *value);
   }
   return text + fmt::format("{}{:016x}\n", kChecksumLine, checksum64(as_bytes(text)));
 }
@@ -42,6 +51,12 @@ DirectoryIdentity parse(std::string_view text) {
       identity.id = from_hex(line.substr(kDirectoryLine.size())).value_or("");
     } else if (line.starts_with(kDatabaseLine)) {
       identity.databases.emplace_back(line.substr(kDatabaseLine.size()));
+    } else if (line.starts_with(kRowsLine)) {
+      identity.rows.address = line.substr(kRowsLine.size());
+    } else if (line.starts_with(kRowsPasswordLine)) {
+      identity.rows.password_file = line.substr(kRowsPasswordLine.size());
+    } else if (line.starts_with(kRowsCaLine)) {
+      identity.rows.ca = line.substr(kRowsCaLine.size());
     }
   }
   return identity.id.size() == kIdBytes && text_of(identity) == text ? identity : DirectoryIdentity();
@@ -79,6 +94,9 @@ Result<DirectoryIdentity> read_identity(const std::string& data_dir) {
 }
 
 Status write_identity(const std::string& data_dir, const DirectoryIdentity& identity) {
+  if (parse(text_of(identity)) != identity) {
+    return fail(ErrorCode::kInvalid, "names of files must have no line breaks");
+  }
   return write_file_durably(identity_path(data_dir), as_bytes(text_of(identity)));
 }
 

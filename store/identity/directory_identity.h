@@ -3,10 +3,13 @@
 //   directory 3f0c...   32 hexadecimal digits
 //   database archive.db
 //   database live.db
+//   rows clickhouse://ch.example.com/plimsoll
+//   rows-password-file /etc/plimsoll/clickhouse
 //   checksum 9a1e...    of the lines above
 //
 // The list names the databases beside the blocks that the directory must have, so that one that is missing differs from one that was never
-// made. Without any: the directory is being made, or converted.
+// made. Without any: the directory is being made, or converted. Rows that are not in the directory are at the address that it names: programs of
+// before that take such a file for a damaged one, and leave the directory alone.
 #pragma once
 
 #include <string>
@@ -18,9 +21,21 @@
 
 namespace plimsoll::store {
 
+// Where rows are that are not in the directory.
+struct RowsAddress {
+  std::string address =
+      {};  // "clickhouse://host/database" (store/clickhouse); empty: they are in the directory
+  std::string password_file = {};  // empty: no password
+  std::string ca = {};             // PEM file; empty: as this machine has it
+
+  bool is_elsewhere() const { return !address.empty(); }
+  bool operator==(const RowsAddress&) const = default;
+};
+
 struct DirectoryIdentity {
   std::string id;  // 16 bytes; empty: there is none
   std::vector<std::string> databases = {};
+  RowsAddress rows = {};
 
   bool is_there() const { return !id.empty(); }
   bool is_complete() const { return !databases.empty(); }
@@ -35,7 +50,7 @@ DirectoryIdentity make_identity();
 
 // Without an ID where there is no such file. kCorrupt where it is not what was written.
 Result<DirectoryIdentity> read_identity(const std::string& data_dir);
-// Durably.
+// Durably. kInvalid for names of files that have line breaks.
 Status write_identity(const std::string& data_dir, const DirectoryIdentity& identity);
 
 // Of a database; empty: it has none.

@@ -1,0 +1,194 @@
+#include "store/clickhouse/clickhouse_store.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/file.h"
+#include "base/file_modes.h"
+#include "base/hex.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "store/clickhouse/clickhouse_source.h"
+#include "store/clickhouse/clickhouse_symbols.h"
+#include "store/clickhouse/row_binary.h"
+#include "store/clickhouse/schema.h"
+
+namespace plimsoll::store::clickhouse {
+namespace {
+
+constexpr uint64_t kMaxPasswordFileBytes = 4096;
+
+Result<std::string> read_password(const std::string& path) {
+  auto text = read_file(path, kMaxPasswordFileBytes);
+  if (!text) {
+    return propagate(text, "reading the password of the store");
+  }
+  warn_if_others_may_read(path, "the password of the store");
+  text->resize(std::min(text->size(), text->find_first_of("\r\n")));
+  return text;
+}
+
+// The data directory whose rows are in the database; empty: none yet.
+Result<std::string> owner_of(Queryable& server) {
+  const auto answer = server.query("SELECT directory FROM directories LIMIT 1 FORMAT RowBinary");
+  if (!answer) {
+    return propagate(answer);
+  }
+  ByteReader reader(as_bytes(*answer));
+  return answer->empty() ? Result<std::string>("") : std::string(read_text(reader));
+}
+
+// Two that begin at the same moment both find none: begin_session() tells them apart later.
+Status settle_owner(Connection& connection, std::string_view directory_id) {
+  const auto owner = owner_of(connection);
+  if (!owner) {
+    return propagate(owner);
+  }
+  const std::string id = to_hex(directory_id);
+  if (owner->empty()) {
+    return connection.insert("directories", table_called("directories").columns(),
+                             RowBinaryWriter().text(id).bytes());
+  }
+  return *owner == id
+             ? Status()
+             : with_hint(fail(ErrorCode::kConflict,
+                              "the database {} has the rows of the data directory with the ID {}, not "
+                              "of that with {}",
+                              connection.options().database, *owner, id),
+                         "give each data directory a database of its own");
+}
+
+// Of a partition, in all tables.
+Result<std::map<uint32_t, uint64_t>> bytes_by_epoch(Queryable& server, std::string_view database) {
+  const auto answer = server.query(fmt::format(
+      "SELECT toUInt32OrZero(partition), toUInt64(sum(bytes_on_disk)) FROM system.parts WHERE active AND "
+      "database = '{}' GROUP BY partition FORMAT RowBinary",
+      database));
+  if (!answer) {
+    return propagate(answer);
+  }
+  std::map<uint32_t, uint64_t> bytes;
+  const Status read = for_each_row(*answer, "system.parts", [&](ByteReader& reader) -> Status {
+    const auto epoch = reader.read<uint32_t>();
+    bytes[epoch] += reader.read<uint64_t>();
+    return {};
+  });
+  // Tables that are not by epoch.
+  bytes.erase(0);
+  return read ? Result<std::map<uint32_t, uint64_t>>(std::move(bytes)) : propagate(read);
+}
+
+}  // namespace
+
+Result<ConnectionOptions> connection_to(const RowsAddress& rows) {
+  auto options = parse_address(rows.address);
+  if (!options) {
+    return options;
+  }
+  options->ca = rows.ca;
+  if (!rows.password_file.empty()) {
+    auto password = read_password(rows.password_file);
+    if (!password) {
+      return propagate(password);
+    }
+    options->password = std::move(*password);
+    // A password without a user is that of ClickHouse's own.
+    options->user = options->user.empty() ? "default" : options->user;
+  }
+  return options;
+}
+
+Result<std::unique_ptr<ClickHouseStore>> ClickHouseStore::open(const RowsAddress& rows,
+                                                               std::string_view directory_id,
+                                                               const EpochLimits& limits,
+                                                               std::function<int64_t()> now_ns) {
+  const auto options = connection_to(rows);
+  if (!options) {
+    return propagate(options);
+  }
+  Connection connection(*options);
+  const Status prepared = prepare_tables(connection);
+  const Status settled = prepared ? settle_owner(connection, directory_id) : prepared;
+  auto sink = settled ? ClickHouseSink::open(*options, limits, now_ns) : propagate(settled);
+  if (!sink) {
+    return propagate(sink, "opening the store {}", rows.address);
+  }
+  return std::unique_ptr<ClickHouseStore>(new ClickHouseStore(
+      rows.address, std::make_shared<ConnectionPool>(*options), std::move(*sink), std::move(now_ns)));
+}
+
+std::unique_ptr<Symbols> ClickHouseStore::symbols() {
+  return std::make_unique<ClickHouseSymbols>(connections_, sink_->session(), now_ns_);
+}
+
+Result<DroppedRows> ClickHouseStore::drop_old(const RowStoreLimits& limits) {
+  const auto committed = committed_.newest(*connections_);
+  const auto bytes =
+      committed ? bytes_by_epoch(*connections_, connections_->options().database) : propagate(committed);
+  if (!bytes) {
+    return propagate(bytes, "measuring the store {}", address_);
+  }
+  const CommittedBatches::Epochs& epochs = **committed;
+  if (epochs.empty()) {
+    return DroppedRows();
+  }
+  uint64_t all_bytes = 0;
+  for (const auto& [number, of_epoch] : *bytes) {
+    all_bytes += of_epoch;
+  }
+  const uint32_t newest = epochs.rbegin()->first;
+  // A clock that is set ahead by a year must not cost a year of history.
+  const int64_t now_ns = std::min(now_ns_(), epochs.rbegin()->second.newest.written_ns + 24 * kNsPerHour);
+  DroppedRows dropped;
+  for (const auto& [number, of_epoch] : *bytes) {
+    const auto epoch = epochs.find(number);
+    const bool is_left_over = epoch == epochs.end() && number < epochs.begin()->first;
+    if (!is_left_over && (epoch == epochs.end() || number == newest)) {
+      break;
+    }
+    const auto end_ns = is_left_over ? Result<int64_t>(INT64_MIN) : end_of(epoch->second);
+    if (!end_ns) {
+      return propagate(end_ns);
+    }
+    const bool is_old = is_left_over || now_ns - limits.max_age_ns > *end_ns;
+    if (!is_old && all_bytes <= limits.max_bytes) {
+      break;
+    }
+    if (const Status gone = drop_epoch(*connections_, number); !gone) {
+      return propagate(gone);
+    }
+    all_bytes -= of_epoch;
+    ++dropped.epochs;
+    dropped.bytes += of_epoch;
+  }
+  return dropped;
+}
+
+// Complete epochs do not change: each is asked for once.
+Result<int64_t> ClickHouseStore::end_of(const EpochBatches& epoch) {
+  if (const auto known = ends_ns_.find(epoch.epoch); known != ends_ns_.end()) {
+    return known->second;
+  }
+  const auto answer = connections_->query(
+      fmt::format("SELECT max(to_ns) FROM origins WHERE {} FORMAT RowBinary", epoch.condition()));
+  if (!answer) {
+    return propagate(answer);
+  }
+  ByteReader reader(as_bytes(*answer));
+  const auto end_ns = reader.read<int64_t>();
+  if (!reader.ok()) {
+    return fail(ErrorCode::kCorrupt, "reading the times of epoch {}: the answer is empty", epoch.epoch);
+  }
+  // One of profiles that were all set aside covers no time.
+  ends_ns_[epoch.epoch] = end_ns == 0 ? epoch.newest.written_ns : end_ns;
+  return ends_ns_[epoch.epoch];
+}
+
+Result<std::unique_ptr<Source>> open_source(const RowsAddress& rows) {
+  const auto options = connection_to(rows);
+  return options ? Result<std::unique_ptr<Source>>(
+                       std::make_unique<ClickHouseSource>(std::make_shared<ConnectionPool>(*options)))
+                 : propagate(options);
+}
+
+}  // namespace plimsoll::store::clickhouse

@@ -1,0 +1,58 @@
+// The rows of a data directory in ClickHouse: opens what writes them, and what reads them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "store/clickhouse/clickhouse_sink.h"
+#include "store/clickhouse/connection.h"
+#include "store/door/row_store.h"
+#include "store/door/source.h"
+#include "store/identity/directory_identity.h"
+
+namespace plimsoll::store::clickhouse {
+
+// With the password that its file has: the first line, 4 KiB at most.
+Result<ConnectionOptions> connection_to(const RowsAddress& rows);
+
+class ClickHouseStore : public RowStore {
+ public:
+  // Makes the database and its tables where they are missing. `directory_id`: of the data directory, whose archive numbers the profiles:
+  // kConflict where the database has rows of another one. `now_ns` is the wall clock.
+  static Result<std::unique_ptr<ClickHouseStore>> open(const RowsAddress& rows, std::string_view directory_id,
+                                                       const EpochLimits& limits,
+                                                       std::function<int64_t()> now_ns);
+
+  std::string address() const override { return address_; }
+  Sink& sink() override { return *sink_; }
+  std::unique_ptr<Symbols> symbols() override;
+  Result<DroppedRows> drop_old(const RowStoreLimits& limits) override;
+
+ private:
+  ClickHouseStore(std::string address, std::shared_ptr<ConnectionPool> connections,
+                  std::unique_ptr<ClickHouseSink> sink, std::function<int64_t()> now_ns)
+      : address_(std::move(address)),
+        connections_(std::move(connections)),
+        sink_(std::move(sink)),
+        now_ns_(std::move(now_ns)) {}
+
+  Result<int64_t> end_of(const EpochBatches& epoch);
+
+  const std::string address_;
+  const std::shared_ptr<ConnectionPool> connections_;
+  const std::unique_ptr<ClickHouseSink> sink_;
+  const std::function<int64_t()> now_ns_;
+  CommittedBatches committed_;
+  std::map<uint32_t, int64_t> ends_ns_;  // of epochs that are complete: of their latest window
+};
+
+// For questions, beside the process that writes. Asks the server with the first question only.
+Result<std::unique_ptr<Source>> open_source(const RowsAddress& rows);
+
+}  // namespace plimsoll::store::clickhouse

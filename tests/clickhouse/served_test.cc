@@ -1,0 +1,221 @@
+// A server whose rows are in ClickHouse: it answers as one does whose rows are in its data directory, whatever ends either of the two.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/hex.h"
+#include "http/client.h"
+#include "proto/fleet.pb.h"
+#include "proto/profile_codec.h"
+#include "store/identity/directory_identity.h"
+#include "tests/clickhouse/clickhouse_server.h"
+#include "tests/e2e/fleet.h"
+#include "tests/profile_fixture.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int64_t kFromNs = 1'700'000'000'000'000'000;
+constexpr int64_t kMinuteNs = int64_t{60} * 1'000'000'000;
+
+// Of three machines and two jobs, a minute after the one before; labels, threads, inlined functions.
+wire::RawProfile profile_of(uint64_t seed) {
+  return make_profile({.seed = seed,
+                       .machine = fmt::format("m{}", seed % 3),
+                       .from_ns = kFromNs + static_cast<int64_t>(seed) * kMinuteNs,
+                       .events = {{.name = "cycles"}, {.name = "faults"}},
+                       .process = seed % 2 == 0 ? "web" : "db",
+                       .job = seed % 2 == 0 ? "shop" : "store",
+                       .stacks = fmt::format("main;parse;lex@lex.cc:12 {}\n"
+                                             "thread=io labels=request:read main;outer>inner {}\n"
+                                             "event=faults main;work_{} {}\n",
+                                             1 + seed % 7, 2 + seed % 5, seed % 4, 1 + seed % 3)});
+}
+
+class ServedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = ClickHouseServer::why_missing(); !why.empty()) {
+      GTEST_SKIP() << why;
+    }
+    clickhouse_ = std::make_unique<ClickHouseServer>();
+    const store::clickhouse::ConnectionOptions database = clickhouse_->new_database();
+    const std::string url = database.base_url.substr(std::string("http://").size());
+    address_ = fmt::format("clickhouse://{}@{}/{}", database.user, url, database.database);
+    password_file_ = folder_ / "password";
+    const Finished written = run({"/bin/sh", "-c", "umask 077; printf '%s\\n' \"$1\" > \"$2\"", "sh",
+                                  database.password, password_file_});
+    ASSERT_EQ(written.status, 0) << written.err;
+    config_ = fmt::format("[store]\naddress = \"{}\"\npassword_file = \"{}\"\n", address_, password_file_);
+  }
+
+  // Until it is accepted.
+  static void send(const TestServer& server, const wire::RawProfile& profile) {
+    http::Client client({.base_url = server.fleet_address()});
+    const bool accepted = eventually([&] {
+      const auto response =
+          client.send("PUT", "/fleet/v1/profiles/" + to_hex(profile.profile_id()), wire::encode(profile));
+      return response && response->status == 200;
+    });
+    ASSERT_TRUE(accepted);
+  }
+
+  // Of all machines, once so many profiles are rows: each has hits in `main`.
+  static std::map<std::string, double> by_machine(const std::vector<std::string>& where, double hits) {
+    std::map<std::string, double> self;
+    EXPECT_TRUE(eventually([&] {
+      std::vector<std::string> arguments = where;
+      arguments.insert(arguments.end(), {"--by", "machine", "--event", "cycles"});
+      self = self_so_far(arguments);
+      double sum = 0;
+      for (const auto& [machine, value] : self) {
+        sum += value;
+      }
+      return sum == hits;
+    })) << "not all rows are there";
+    return self;
+  }
+
+  static double hits_of(uint64_t from, uint64_t to) {
+    double hits = 0;
+    for (uint64_t seed = from; seed <= to; ++seed) {
+      hits += static_cast<double>(1 + seed % 7 + 2 + seed % 5);
+    }
+    return hits;
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<ClickHouseServer> clickhouse_;
+  std::string address_;
+  std::string password_file_;
+  std::string config_;
+};
+
+TEST_F(ServedTest, AnswersAreThoseOfADataDirectory) {
+  TestServer in_clickhouse(folder_ / "elsewhere", config_);
+  TestServer in_directory(folder_ / "here");
+  ASSERT_TRUE(in_clickhouse.becomes_ready() && in_directory.becomes_ready())
+      << in_clickhouse.process().err() << in_directory.process().err();
+  constexpr uint64_t kProfiles = 12;
+  for (uint64_t seed = 1; seed <= kProfiles; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(send(in_clickhouse, profile_of(seed)));
+    ASSERT_NO_FATAL_FAILURE(send(in_directory, profile_of(seed)));
+  }
+  for (const TestServer* server : {&in_clickhouse, &in_directory}) {
+    by_machine({"--server", server->address()}, hits_of(1, kProfiles));
+  }
+  const std::string middle = "2023-11-14T22:19:20Z";
+  const std::vector<std::vector<std::string>> questions{
+      {"top", "--by", "function", "--event", "cycles"},
+      {"top", "--by", "job,thread,label:request", "--event", "cycles"},
+      {"top", "--by", "file,line", "--event", "cycles", "--where", "job=shop"},
+      {"top", "--by", "machine", "--event", "faults", "--since", middle},
+      {"flame", "--event", "cycles"},
+      {"callers", "lex", "--event", "cycles"},
+      {"series", "--by", "job", "--event", "cycles", "--every", "1m"},
+      {"diff", "--by", "function", "--event", "cycles", "--where", "job=shop", "--baseline-where",
+       "job=store"},
+      {"jobs"},
+      {"machines"}};
+  for (const std::vector<std::string>& question : questions) {
+    SCOPED_TRACE(fmt::format("{}", fmt::join(question, " ")));
+    const auto answer = [&](const TestServer& server) {
+      std::vector<std::string> command{"plimsoll"};
+      command.insert(command.end(), question.begin(), question.end());
+      command.insert(command.end(), {"--server", server.address(), "--csv"});
+      return run(command);
+    };
+    const Finished expected = answer(in_directory);
+    const Finished answered = answer(in_clickhouse);
+    EXPECT_EQ(expected.status, answered.status) << answered.err;
+    EXPECT_EQ(answered.out, expected.out);
+  }
+  // Beside the server, from the directory alone.
+  EXPECT_EQ(by_machine({"--data", folder_ / "elsewhere"}, hits_of(1, kProfiles)),
+            by_machine({"--data", folder_ / "here"}, hits_of(1, kProfiles)));
+}
+
+TEST_F(ServedTest, WhatEndsEitherOfThemLosesAndDoublesNothing) {
+  TestServer server(folder_ / "data", config_);
+  ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+  uint64_t seed = 0;
+  const auto send_some = [&] {
+    for (int i = 0; i < 4; ++i) {
+      send(server, profile_of(++seed));
+    }
+  };
+  for (int round = 0; round < 4; ++round) {
+    SCOPED_TRACE(round);
+    ASSERT_NO_FATAL_FAILURE(send_some());
+    if (round % 2 == 0) {
+      clickhouse_->kill();
+      ASSERT_NO_FATAL_FAILURE(send_some());
+      EXPECT_TRUE(eventually([&] {
+        http::Client client({.base_url = server.address()});
+        const auto ready = client.send("GET", "/readyz");
+        return ready && ready->status == 503 && ready->body.find("rows") != std::string::npos;
+      })) << "it is ready without its rows";
+      clickhouse_->start();
+    } else {
+      EXPECT_EQ(server.crash().status, 128 + SIGKILL);
+      server.start();
+      ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+    }
+    const auto self = by_machine({"--server", server.address()}, hits_of(1, seed));
+    EXPECT_EQ(self.size(), 3U);
+  }
+}
+
+TEST_F(ServedTest, ADirectoryKeepsItsRowsWhereTheyAre) {
+  const std::string elsewhere = folder_ / "elsewhere";
+  {
+    TestServer server(elsewhere, config_);
+    ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+    ASSERT_NO_FATAL_FAILURE(send(server, profile_of(1)));
+    by_machine({"--server", server.address()}, hits_of(1, 1));
+    server.stop();
+  }
+  const auto refused = [&](const std::string& data, const std::string& address) {
+    return run({"plimsoll", "server", "--data", data, "--listen", free_address(), "--fleet-listen",
+                free_address(), "--store", address});
+  };
+  const Finished other = refused(elsewhere, "clickhouse://127.0.0.1:1/other");
+  EXPECT_NE(other.status, 0);
+  EXPECT_THAT(other.err, AllOf(HasSubstr("the rows of"), HasSubstr(address_)));
+
+  // Without the address it is known all the same.
+  TestServer again(elsewhere);
+  ASSERT_TRUE(again.becomes_ready()) << again.process().err();
+  EXPECT_EQ(by_machine({"--server", again.address()}, hits_of(1, 1)).size(), 1U);
+
+  const std::string here = folder_ / "here";
+  {
+    TestServer server(here);
+    ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+    ASSERT_NO_FATAL_FAILURE(send(server, profile_of(2)));
+    by_machine({"--server", server.address()}, hits_of(2, 2));
+    server.stop();
+  }
+  const Finished has_rows = refused(here, address_);
+  EXPECT_NE(has_rows.status, 0);
+  EXPECT_THAT(has_rows.err, HasSubstr("has rows of its own"));
+  // The database of one directory is no other's.
+  std::ofstream(folder_ / "third.toml") << config_;
+  const Finished third =
+      run({"plimsoll", "server", "--data", folder_ / "third", "--listen", free_address(), "--fleet-listen",
+           free_address(), "--config", folder_ / "third.toml"});
+  EXPECT_NE(third.status, 0);
+  EXPECT_THAT(third.err, HasSubstr("has the rows of the data directory with the ID"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
