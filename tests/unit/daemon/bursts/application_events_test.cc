@@ -25,31 +25,31 @@ using ::testing::SizeIs;
 using traces::BurstEventKind;
 
 template <typename Number>
-void append(std::string& bytes, Number number) {
+void append_number(std::string& bytes, Number number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
 // As appprof/burst_ring.h describes it.
 std::string record(uint8_t kind, uint32_t tid, const std::string& text, const std::string& peer) {
   std::string bytes;
-  append(bytes, int64_t{150});
-  append(bytes, uint64_t{7});
-  append(bytes, uint64_t{4096});
-  append(bytes, uint64_t{5});
-  append(bytes, tid);
-  append(bytes, kind);
-  append(bytes, static_cast<uint8_t>(text.size()));
-  append(bytes, static_cast<uint8_t>(peer.size()));
-  append(bytes, uint8_t{0});
+  append_number(bytes, int64_t{150});
+  append_number(bytes, uint64_t{7});
+  append_number(bytes, uint64_t{4096});
+  append_number(bytes, uint64_t{5});
+  append_number(bytes, tid);
+  append_number(bytes, kind);
+  append_number(bytes, static_cast<uint8_t>(text.size()));
+  append_number(bytes, static_cast<uint8_t>(peer.size()));
+  append_number(bytes, uint8_t{0});
   return bytes + text + std::string(48 - text.size(), '\0') + peer + std::string(32 - peer.size(), '\0');
 }
 
 std::string answer(uint64_t next, uint64_t lost, const std::vector<std::string>& records) {
   std::string bytes = "PLIMAEV1";
-  append(bytes, next);
-  append(bytes, lost);
-  append(bytes, static_cast<uint32_t>(records.size()));
-  append(bytes, uint32_t{120});
+  append_number(bytes, next);
+  append_number(bytes, lost);
+  append_number(bytes, static_cast<uint32_t>(records.size()));
+  append_number(bytes, uint32_t{120});
   for (const std::string& one : records) {
     bytes += one;
   }
