@@ -116,7 +116,7 @@ constexpr uint64_t kCategoryThread = 1;
 constexpr uint64_t kCategoryRequest = 2;
 
 // At one moment slices end from the innermost outwards, and begin from the outermost inwards.
-enum class Place : uint8_t { kStateEnd, kRequestEnd, kRequestBegin, kStateBegin, kInstant };
+enum class Place : uint8_t { kStateEnd, kRequestEnd, kRequestBegin, kStateBegin, kPoint };
 
 struct SliceEvent {
   int64_t time_ns = 0;
@@ -126,7 +126,7 @@ struct SliceEvent {
   const BurstThread* waker = nullptr;  // of the begin of a state
 
   uint64_t type() const {
-    return place == Place::kInstant ? kInstant : place >= Place::kRequestBegin ? kSliceBegin : kSliceEnd;
+    return place == Place::kPoint ? kInstant : place >= Place::kRequestBegin ? kSliceBegin : kSliceEnd;
   }
 };
 
@@ -390,7 +390,7 @@ class PerfettoWriter {
                                                 peer));
       const uint64_t parent = thread_track(machine, rpc.thread);
       if (rpc.begin_ns >= rpc.end_ns) {
-        events.push_back({rpc.begin_ns + machine.offset_ns(), Place::kInstant, parent, name, nullptr});
+        events.push_back({rpc.begin_ns + machine.offset_ns(), Place::kPoint, parent, name, nullptr});
         continue;
       }
       const uint64_t track = next_track_++;
@@ -408,7 +408,7 @@ class PerfettoWriter {
         const uint64_t name =
             name_id(event.kind == BurstEventKind::kAnnotation ? fmt::format("{} ({})", text, event.first)
                                                               : "phase " + text);
-        events.push_back({event.time_ns + machine.offset_ns(), Place::kInstant,
+        events.push_back({event.time_ns + machine.offset_ns(), Place::kPoint,
                           thread_track(machine, event.thread), name, nullptr});
       }
     }
