@@ -19,6 +19,7 @@
 #include "server/health/health.h"
 #include "store/directory/disk_reserve.h"
 #include "store/ingest.h"
+#include "store/retention/retention_limits.h"
 #include "store/store.h"
 #include "symbolizer/lease/table_exchange.h"
 #include "symbolizer/process/table_process.h"
