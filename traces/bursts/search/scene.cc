@@ -8,42 +8,15 @@
 #include <unordered_map>
 #include <utility>
 
+#include "traces/bursts/joined/event_intervals.h"
+#include "traces/bursts/joined/requests_of_threads.h"
+
 namespace plimsoll::traces {
 namespace {
 
 constexpr size_t index_of(ItemKind kind) {
   return static_cast<size_t>(kind);
 }
-
-// For which request each thread works when. Borrows.
-class RequestsOfThreads {
- public:
-  explicit RequestsOfThreads(const JoinedBurst& joined) {
-    for (const StateInterval& interval : joined.intervals) {
-      if (interval.request != 0) {
-        states_[interval.thread].push_back(&interval);
-      }
-    }
-  }
-
-  uint64_t at(uint32_t thread, int64_t time_ns) const {
-    const auto found = states_.find(thread);
-    if (found == states_.end()) {
-      return 0;
-    }
-    const auto after = std::upper_bound(
-        found->second.begin(), found->second.end(), time_ns,
-        [](int64_t time, const StateInterval* interval) { return time < interval->begin_ns; });
-    if (after == found->second.begin()) {
-      return 0;
-    }
-    const StateInterval& interval = **std::prev(after);
-    return time_ns <= interval.end_ns ? interval.request : 0;
-  }
-
- private:
-  std::unordered_map<uint32_t, std::vector<const StateInterval*>> states_;
-};
 
 class SceneMaker {
  public:
@@ -183,76 +156,30 @@ class SceneMaker {
     }
   }
 
-  // Waits for locks and phases, which a thread's marks begin and end.
-  struct MarkedIntervals {
-    std::vector<SearchItem> waits;
-    std::vector<SearchItem> phases;
-  };
-
-  MarkedIntervals marked_intervals(uint32_t machine, const JoinedBurst& joined) const {
-    const SceneMachine& part = scene_.machines[machine];
-    struct Now {
-      std::optional<SearchItem> wait;
-      std::optional<SearchItem> phase;
-    };
-    std::unordered_map<uint32_t, Now> threads;
-    MarkedIntervals made;
-    const auto end = [](std::optional<SearchItem>& open, int64_t time_ns, std::vector<SearchItem>& to) {
-      if (open) {
-        open->end_ns = std::max(open->begin_ns, time_ns);
-        to.push_back(*open);
-        open.reset();
-      }
-    };
-    for (const Mark& mark : joined.marks) {
-      if (mark.time_ns < part.burst->on_ns || mark.time_ns > part.burst->off_ns) {
-        continue;  // as in request_times()
-      }
-      Now& now = threads[mark.tid];
-      const int64_t time_ns = mark.time_ns + part.offset_ns();
-      const SearchItem item{.begin_ns = time_ns,
-                            .end_ns = time_ns,
-                            .request = 0,
-                            .value = mark.value,
-                            .machine = machine,
-                            .thread = mark.tid,
-                            .other = kNoThread,
-                            .detail = 0,
-                            .cpu = 0};
-      switch (mark.kind) {
-        case MarkKind::kStart:
-        case MarkKind::kSwitch:
-        case MarkKind::kStop:
-          end(now.phase, time_ns, made.phases);
-          break;
-        case MarkKind::kLockWait:
-          end(now.wait, time_ns, made.waits);
-          now.wait = item;
-          break;
-        case MarkKind::kLockGot:
-          if (now.wait && now.wait->value == mark.value) {
-            end(now.wait, time_ns, made.waits);
-          }
-          break;
-        case MarkKind::kPhase:
-          end(now.phase, time_ns, made.phases);
-          if (mark.value != 0) {
-            now.phase = item;
-          }
-          break;
-      }
-    }
-    const int64_t off_ns = part.burst->off_ns + part.offset_ns();
-    for (auto& [thread, now] : threads) {
-      end(now.wait, off_ns, made.waits);
-      end(now.phase, off_ns, made.phases);
+  // On the wall clock.
+  std::vector<SearchItem> items_of(uint32_t machine, const std::vector<EventInterval>& intervals) const {
+    const int64_t offset_ns = scene_.machines[machine].offset_ns();
+    std::vector<SearchItem> made;
+    made.reserve(intervals.size());
+    for (const EventInterval& interval : intervals) {
+      made.push_back({.begin_ns = interval.begin_ns + offset_ns,
+                      .end_ns = interval.end_ns + offset_ns,
+                      .request = 0,
+                      .value = interval.value,
+                      .machine = machine,
+                      .thread = interval.thread,
+                      .other = kNoThread,
+                      .detail = 0,
+                      .cpu = interval.cpu});
     }
     return made;
   }
 
   void add_marks(uint32_t machine, const JoinedBurst& joined, std::vector<SearchItem> blocked) {
     const SceneMachine& part = scene_.machines[machine];
-    MarkedIntervals marked = marked_intervals(machine, joined);
+    const MarkedIntervals marked = marked_intervals(*part.burst, joined);
+    std::vector<SearchItem> waits = items_of(machine, marked.lock_waits);
+    std::vector<SearchItem> phases = items_of(machine, marked.phases);
     // As join_burst() says it: also before a thread's first mark, and after another thread has stopped the request.
     const RequestsOfThreads requests(joined);
     const auto request_at = [&](uint32_t thread, int64_t wall_ns) {
@@ -264,30 +191,41 @@ class SceneMaker {
         items(kind).insert(items(kind).end(), made.begin(), made.end());
       }
     };
-    for (std::vector<SearchItem>* const made : {&marked.waits, &marked.phases}) {
+    for (std::vector<SearchItem>* const made : {&waits, &phases}) {
       for (SearchItem& item : *made) {
         item.request = request_at(item.thread, item.begin_ns);
       }
     }
     if (wants(ItemKind::kLockHold)) {
       const auto by_thread = [](const SearchItem& one) { return std::tuple(one.thread, one.begin_ns); };
-      std::ranges::sort(marked.waits, {}, by_thread);
+      std::ranges::sort(waits, {}, by_thread);
       std::ranges::sort(blocked, {}, by_thread);
-      auto holds = lock_holds(marked.waits, blocked, joined, part.offset_ns());
+      auto holds = lock_holds(waits, blocked, joined, part.offset_ns());
       for (SearchItem& hold : holds) {
         hold.request = request_at(hold.thread, hold.end_ns);
       }
       append(ItemKind::kLockHold, holds);
     }
-    append(ItemKind::kLockWait, marked.waits);
-    append(ItemKind::kPhase, marked.phases);
+    append(ItemKind::kLockWait, waits);
+    append(ItemKind::kPhase, phases);
   }
 
   void add_events(uint32_t machine, const JoinedBurst& joined) {
     const SceneMachine& part = scene_.machines[machine];
     const RequestsOfThreads requests(joined);
-    std::unordered_map<uint32_t, SearchItem> calls;  // that are not over, by thread
-    std::unordered_map<uint64_t, SearchItem> disks;  // requests that are not done, by device and sector
+    if (wants(ItemKind::kSyscall)) {
+      for (SearchItem& call : items_of(machine, system_calls(*part.burst))) {
+        call.request = requests.at(call.thread, call.end_ns - part.offset_ns());
+        items(ItemKind::kSyscall).push_back(call);
+      }
+    }
+    if (wants(ItemKind::kDisk)) {
+      // Of the thread that issued it: the interrupt came upon any.
+      for (SearchItem& disk : items_of(machine, disk_requests(*part.burst))) {
+        disk.request = requests.at(disk.thread, disk.begin_ns - part.offset_ns());
+        items(ItemKind::kDisk).push_back(disk);
+      }
+    }
     for (const BurstEvent& event : part.burst->events) {
       SearchItem item{.begin_ns = event.time_ns + part.offset_ns(),
                       .end_ns = event.time_ns + part.offset_ns(),
@@ -305,17 +243,6 @@ class SceneMaker {
         }
       };
       switch (event.kind) {
-        case BurstEventKind::kSyscallEnter:
-          calls[event.thread] = item;
-          break;
-        case BurstEventKind::kSyscallExit:
-          if (const auto call = calls.find(event.thread);
-              call != calls.end() && call->second.value == event.first) {
-            item.begin_ns = call->second.begin_ns;
-            calls.erase(call);
-            add(ItemKind::kSyscall);
-          }
-          break;
         case BurstEventKind::kPageFault:
           add(ItemKind::kFault);
           break;
@@ -324,22 +251,6 @@ class SceneMaker {
           item.other = event.other;
           if (event.first == 0) {
             add(ItemKind::kWake);
-          }
-          break;
-        case BurstEventKind::kDiskIssue:
-          disks[event.second] = item;
-          break;
-        case BurstEventKind::kDiskDone:
-          if (const auto issued = disks.find(event.second); issued != disks.end()) {
-            // Of the thread that issued it: the interrupt came upon any.
-            const int64_t end_ns = item.end_ns;
-            item = issued->second;
-            disks.erase(issued);
-            item.end_ns = end_ns;
-            if (wants(ItemKind::kDisk)) {
-              item.request = requests.at(item.thread, item.begin_ns - part.offset_ns());
-              items(ItemKind::kDisk).push_back(item);
-            }
           }
           break;
         case BurstEventKind::kPacketSent:
@@ -356,6 +267,10 @@ class SceneMaker {
           break;
         case BurstEventKind::kSwitch:
         case BurstEventKind::kMarkCall:
+        case BurstEventKind::kSyscallEnter:
+        case BurstEventKind::kSyscallExit:
+        case BurstEventKind::kDiskIssue:
+        case BurstEventKind::kDiskDone:
         case BurstEventKind::kRpcIn:
         case BurstEventKind::kRpcOut:
         case BurstEventKind::kRpcEnd:
