@@ -1,5 +1,5 @@
-// Intervals that have a begin and an end among a burst's events: waits for locks, phases, system calls, requests of disks. Pure; any
-// thread.
+// Intervals whose begin and end are events of a burst: waits for locks, phases, system calls, requests of disks.
+// Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct MarkedIntervals {
 // In no order. Those that are not ended within the burst end where it does.
 MarkedIntervals marked_intervals(const Burst& burst, const JoinedBurst& joined);
 
-// In the order of their ends, each with both its begin and its end. An exit without its enter ends what is open of its thread, since
-// events between were lost.
+// In the order of their ends, each with both its begin and its end. An exit of another number ends the open call of
+// its thread, which is left out: events between them were lost.
 std::vector<EventInterval> system_calls(const Burst& burst);
 std::vector<EventInterval> disk_requests(const Burst& burst);
 

@@ -11,7 +11,10 @@
 #include "tests/unit/traces/bursts/written_burst.h"
 #include "traces/bursts/joined/application_rpcs.h"
 #include "traces/bursts/joined/chrome_json.h"
+#include "traces/bursts/joined/event_intervals.h"
 #include "traces/bursts/joined/function_shares.h"
+#include "traces/bursts/joined/layer_summary.h"
+#include "traces/bursts/joined/request_layers.h"
 #include "traces/bursts/joined/request_times.h"
 #include "traces/bursts/joined/thread_states.h"
 
@@ -443,6 +446,215 @@ TEST(ApplicationRpcs, HaveBeginAndEndOfOneProcess) {
   EXPECT_EQ(rpcs[1].end_ns, 1000) << "of the burst";
   EXPECT_TRUE(rpcs[1].is_in);
   EXPECT_FALSE(rpcs[1].is_whole);
+}
+
+// "REQUEST BEGIN-END", "cut" where it is not whole, and a line per layer that did anything: its measures.
+std::string layers_of(const RequestLayers& one) {
+  std::string lines = fmt::format("{} {}-{}{}\n", one.times.request, one.times.begin_ns, one.times.end_ns,
+                                  one.times.is_whole ? "" : " cut");
+  for (size_t i = 0; i < kRequestLayers; ++i) {
+    const auto layer = static_cast<RequestLayer>(i);
+    const LayerAmount& amount = one.of(layer);
+    if (!amount.is_known || (amount.count == 0 && amount.ns == 0)) {
+      continue;
+    }
+    lines += name_of(layer);
+    for (size_t j = 0; j < kLayerMeasures; ++j) {
+      const auto measure = static_cast<LayerMeasure>(j);
+      lines += has_measure(layer, measure) ? fmt::format(" {}", amount.value(measure)) : std::string();
+    }
+    lines += "\n";
+  }
+  return lines;
+}
+
+std::string unknown_layers(const RequestLayers& one) {
+  std::string names;
+  for (size_t i = 0; i < kRequestLayers; ++i) {
+    const auto layer = static_cast<RequestLayer>(i);
+    names += one.of(layer).is_known ? std::string() : fmt::format("{} ", name_of(layer));
+  }
+  return names;
+}
+
+// Of one machine that records everything.
+std::vector<LayeredRequest> layered(const BurstRecording& recording) {
+  RecordedKinds all{};
+  all.fill(true);
+  RequestLayering layering;
+  const Burst& burst = recording.bursts.front();
+  layering.add(recording, burst, join_burst(burst), all, 0);
+  return layering.finish();
+}
+
+std::vector<LayeredRequest> layered(const std::string& text) {
+  BurstRecording recording;
+  recording.bursts = {burst_of(text)};
+  return layered(recording);
+}
+
+// Thread 1 waits in a system call for two reads at a time, then for a lock that 2 holds. One exit has no enter.
+TEST(RequestLayers, CountWhatThreadsDidForARequest) {
+  const auto requests_found = layered(
+      "200 mark 1 1 7\n"
+      "220 call 1 5\n"
+      "230 issue 1 4096 55\n"
+      "240 issue 1 512 56\n"
+      "250 switch 1 S 2\n"
+      "300 done 2 4096 55\n"
+      "350 done 2 512 56\n"
+      "400 interrupt 2 1\n"
+      "420 switch 2 R 1\n"
+      "430 exit 1 5\n"
+      "440 exit 1 9\n"
+      "450 fault 1\n"
+      "460 sent 1 1500\n"
+      "465 received 1 60\n"
+      "470 mark 1 4 77\n"
+      "480 switch 1 S 2\n"
+      "500 wake 2 1\n"
+      "510 switch 2 R 1\n"
+      "520 mark 1 5 77\n"
+      "600 mark 1 2 7\n"
+      "700 fault 1\n");
+  ASSERT_EQ(requests_found.size(), 1U);
+  const RequestLayers& sum = requests_found[0].sum;
+  EXPECT_EQ(layers_of(sum),
+            "7 200-600\n"
+            "running 3 200\n"
+            "runnable 2 30\n"
+            "lock_wait 1 50\n"
+            "blocked_lock 1 20\n"
+            "blocked_disk 1 100\n"
+            "blocked_other 1 50\n"
+            "syscall 1 210\n"
+            "disk 2 180 4608\n"
+            "packet_sent 1 1500\n"
+            "fault 1\n");
+  ASSERT_EQ(sum.system_calls.size(), 1U);
+  EXPECT_EQ(sum.system_calls.at(5).ns, 210);
+  EXPECT_EQ(unknown_layers(sum), "running_user running_kernel packet_received ");
+}
+
+// Thread 2 makes no marks: it waits for work in a call, and works for the request from when 1 wakes it.
+TEST(RequestLayers, CountTheTimeInCallsThatIsTheRequests) {
+  const auto requests_found = layered(
+      "150 call 2 202\n"
+      "160 switch 2 S 0\n"
+      "200 mark 1 1 7\n"
+      "300 wake 1 2\n"
+      "350 switch 0 Y 2\n"
+      "360 exit 2 202\n"
+      "500 switch 2 S 0\n"
+      "600 mark 1 2 7\n");
+  ASSERT_EQ(requests_found.size(), 1U);
+  EXPECT_EQ(layers_of(requests_found[0].sum), "7 200-600\nrunning 2 550\nrunnable 1 50\nsyscall 1 60\n");
+}
+
+TEST(RequestLayers, EndWithTheBurst) {
+  // The phase is "ab"; the call and the read are not over.
+  const auto requests_found =
+      layered("500 mark 1 1 7\n600 mark 1 6 25185\n700 call 1 3\n800 issue 1 512 9\n");
+  ASSERT_EQ(requests_found.size(), 1U);
+  const RequestLayers& sum = requests_found[0].sum;
+  EXPECT_EQ(layers_of(sum), "7 500-1000 cut\nrunning 1 500\n");
+  ASSERT_EQ(sum.phases.size(), 1U);
+  EXPECT_EQ(sum.phases.at("ab").ns, 400);
+  EXPECT_EQ(sum.phases.at("ab").count, 1U);
+}
+
+TEST(RequestLayers, DivideRunningTimeBySamples) {
+  BurstRecording recording;
+  recording.stacks = {
+      .binaries = {{"/bin/job", ""}},
+      .frames = {{0x10, 0, BurstAddressKind::kElf, "main"}, {0x20, 0, BurstAddressKind::kKernel, "read"}},
+      .nodes = {{0, 0}, {1, 1}}};
+  recording.bursts = {
+      burst_of("100 mark 1 1 7\n150 sample 1 1\n200 sample 1 1\n250 sample 1 1\n300 sample 1 2\n"
+               "350 sample 1 0\n500 mark 1 2 7\n")};
+  const auto requests_found = layered(recording);
+  ASSERT_EQ(requests_found.size(), 1U);
+  EXPECT_EQ(layers_of(requests_found[0].sum),
+            "7 100-500\nrunning 1 400\nrunning_user 3 300\nrunning_kernel 1 100\n");
+}
+
+// On a it calls b, and waits. Only a's application tells of it, and only b records disks.
+TEST(RequestLayers, AreThoseOfAllMachines) {
+  BurstRecording a;
+  a.machine = "a";
+  a.threads = {{0, 0, "idle"}, {71, 70, "a"}};
+  a.texts = {"", "Read"};
+  a.details = {{.request = 7, .call = 1, .text = 1, .peer = 0},
+               {.request = 0, .call = 0, .text = 1, .peer = 0}};
+  a.bursts = {burst_of("200 mark 1 1 7\n320 switch 1 S 0\n680 wake 0 1\n690 switch 0 Y 1\n800 mark 1 2 7\n")};
+  const auto add = [&](int64_t time_ns, BurstEventKind kind, uint64_t bytes, uint64_t detail) {
+    a.bursts[0].events.push_back(
+        {.time_ns = time_ns, .first = bytes, .second = detail, .thread = 1, .kind = kind});
+  };
+  add(300, BurstEventKind::kRpcOut, 100, 0);
+  add(700, BurstEventKind::kRpcEnd, 900, 0);
+  add(710, BurstEventKind::kAnnotation, 3, 1);
+  sort_stably(a.bursts[0].events, [](const BurstEvent& event) { return event.time_ns; });
+  BurstRecording b;
+  b.machine = "b";
+  b.bursts = {burst_of("300 mark 1 1 7\n350 issue 1 512 9\n400 done 0 512 9\n500 mark 1 2 7\n")};
+  RequestLayering layering;
+  layering.add(a, a.bursts[0], join_burst(a.bursts[0]), recorded_kinds(a), 5000);
+  layering.add(b, b.bursts[0], join_burst(b.bursts[0]), recorded_kinds(b), 5100);
+  const auto requests_found = layering.finish();
+  ASSERT_EQ(requests_found.size(), 1U);
+  const LayeredRequest& both = requests_found[0];
+  EXPECT_EQ(layers_of(both.sum), "7 5200-5800\nrunning 3 430\nrunnable 1 10\n");
+  EXPECT_EQ(both.sum.times.threads, 2U);
+  ASSERT_EQ(both.machines.size(), 2U);
+  EXPECT_EQ(both.machines[0].machine, "a");
+  EXPECT_EQ(layers_of(both.machines[0].layers),
+            "7 200-800\nrpc_out 1 400 100 900\nannotation 1\nrunning 2 230\nrunnable 1 10\n"
+            "blocked_rpc 1 360\n");
+  EXPECT_EQ(unknown_layers(both.machines[0].layers),
+            "running_user running_kernel blocked_disk syscall disk packet_sent packet_received fault ");
+  EXPECT_EQ(layers_of(both.machines[1].layers), "7 300-500\nrunning 1 200\ndisk 1 50 512\n");
+  EXPECT_EQ(unknown_layers(both.machines[1].layers),
+            "rpc_in rpc_out annotation running_user running_kernel blocked_rpc syscall packet_sent "
+            "packet_received fault ");
+  EXPECT_TRUE(layering.finish().empty());
+}
+
+TEST(RequestLayers, OfLostEventsAreNotNone) {
+  BurstRecording recording;
+  recording.bursts = {burst_of("200 mark 1 1 7\n250 fault 1\n300 mark 1 2 7\n")};
+  recording.bursts[0].lost[static_cast<size_t>(BurstEventKind::kSyscallExit)] = 3;
+  recording.bursts[0].lost[static_cast<size_t>(BurstEventKind::kPageFault)] = 3;
+  const auto requests_found = layered(recording);
+  ASSERT_EQ(requests_found.size(), 1U);
+  const RequestLayers& sum = requests_found[0].sum;
+  EXPECT_FALSE(sum.of(RequestLayer::kSystemCall).is_known);
+  EXPECT_TRUE(sum.of(RequestLayer::kPageFault).is_known) << "at least one";
+  EXPECT_TRUE(sum.of(RequestLayer::kDisk).is_known);
+}
+
+TEST(EventIntervals, AnExitWithoutItsEnterEndsWhatIsOpen) {
+  EXPECT_TRUE(system_calls(burst_of("200 call 1 5\n300 exit 1 9\n400 exit 1 5\n")).empty());
+  const auto calls = system_calls(burst_of("200 call 1 5\n250 call 2 5\n300 exit 1 5\n"));
+  ASSERT_EQ(calls.size(), 1U);
+  EXPECT_EQ(calls[0], (EventInterval{.begin_ns = 200, .end_ns = 300, .value = 5, .thread = 1, .cpu = 0}));
+}
+
+TEST(LayerSummary, HasMeanAndPercentilesOfWhatIsKnown) {
+  LayerSummary summary;
+  EXPECT_FALSE(summary.duration_ns().has_value());
+  for (const int64_t ns : {40, 10, 30, 20}) {
+    RequestLayers one;
+    one.times.end_ns = ns;
+    one.of(RequestLayer::kDisk) = {.is_known = ns != 40, .count = 1, .ns = 2 * ns, .bytes = 4096};
+    one.of(RequestLayer::kPageFault).is_known = false;
+    summary.add(one);
+  }
+  EXPECT_EQ(summary.requests(), 4U);
+  EXPECT_EQ(summary.duration_ns(), (LayerDistribution{.requests = 4, .mean = 25, .p50 = 20, .p95 = 40}));
+  EXPECT_EQ(summary.of(RequestLayer::kDisk, LayerMeasure::kNs),
+            (LayerDistribution{.requests = 3, .mean = 40, .p50 = 40, .p95 = 60}));
+  EXPECT_FALSE(summary.of(RequestLayer::kPageFault, LayerMeasure::kCount).has_value());
 }
 
 TEST(ChromeJson, HasWhatApplicationsTell) {

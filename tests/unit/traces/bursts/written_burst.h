@@ -11,7 +11,8 @@
 namespace plimsoll::traces {
 
 // Of lines "TIME WHAT ...", times in ns: "switch FROM STATE TO" (STATE: S blocked, R preempted, Y yields, X ends), "wake WAKER WOKEN",
-// "interrupt THREAD WOKEN", "new PARENT CHILD", "mark THREAD KIND VALUE" (its two calls at that time), "call THREAD", "fault THREAD",
+// "interrupt THREAD WOKEN", "new PARENT CHILD", "mark THREAD KIND VALUE" (its two calls at that time), "call THREAD [NUMBER]",
+// "exit THREAD NUMBER", "fault THREAD",
 // "issue THREAD BYTES SECTOR", "done THREAD BYTES SECTOR", "sent THREAD BYTES", "received THREAD BYTES", "sample THREAD STACK".
 inline Burst written_burst(const std::string& text, int64_t on_ns, int64_t off_ns) {
   Burst burst;
@@ -40,7 +41,11 @@ inline Burst written_burst(const std::string& text, int64_t on_ns, int64_t off_n
       event.first = kMarkValue;
       event.second = value;
     } else if (what == "call") {
+      words >> event.first;
       event.kind = BurstEventKind::kSyscallEnter;
+    } else if (what == "exit") {
+      words >> event.first;
+      event.kind = BurstEventKind::kSyscallExit;
     } else if (what == "fault") {
       event.kind = BurstEventKind::kPageFault;
     } else if (what == "issue" || what == "done") {
