@@ -126,8 +126,16 @@ void add_requests(CLI::App& bursts, BurstsRequestsOptions& options) {
   command->add_flag("--whole", options.whole_only, "Only requests that began and ended within a burst");
   command->add_option("--request", options.request, "Only this request, by its ID in hexadecimal")
       ->type_name("ID");
-  command->add_flag("--stacks", options.with_stacks,
-                    "Also the functions in which threads of the requests ran, by samples");
+  auto* stacks = command->add_flag("--stacks", options.with_stacks,
+                                   "Also the functions in which threads of the requests ran, by samples");
+  auto* layers = command->add_flag(
+      "--layers", options.with_layers,
+      "Time, number and bytes by layer: RPCs, CPU, waits, system calls, disk, network; of all machines");
+  stacks->excludes(layers);
+  command
+      ->add_flag("--summary", options.with_summary,
+                 "Also mean, p50 and p95 of each layer over all whole requests")
+      ->needs(layers);
   add_binaries(*command, options.input);
   command->add_option("--limit", options.limit, "Requests to show, the longest first (default 50)")
       ->type_name("N")
@@ -139,12 +147,16 @@ runnable   ms that they waited for a CPU
 blocked    ms that threads with marks waited for anything else: a lock, the disk, a reply
 cut        the burst began or ended within the request: its times are those within the burst
 own, all   of the samples of requests: in the function; in it or in what it calls (--stacks)
+--layers   a request has a part on each machine, and a sum; "not known": the machine recorded no such event. Layers
+           overlap: running, runnable and the four blocked_ alone add up (docs/bursts.md)
 
 Examples:
   plimsoll bursts requests machine.bursts --whole
   plimsoll bursts requests machine.bursts --limit 10 --json
   # in which functions, where the recording has samples
   plimsoll bursts requests machine.bursts --stacks
+  # where the time of requests went, on all machines
+  plimsoll bursts requests machine.bursts other.bursts --layers --summary
   # of several machines, on one clock
   plimsoll bursts requests machine.bursts other.bursts --traces traces.csv
   # of all machines that a server has recordings of

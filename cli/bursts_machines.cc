@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "base/sort_stably.h"
 #include "base/time.h"
+#include "cli/json_text.h"
 #include "traces/bursts/burst_config.h"
 #include "traces/bursts/clocks/clock_pairs.h"
 
@@ -180,6 +181,39 @@ std::vector<std::string> BurstMachines::notes() const {
   std::vector<std::string> notes = trace_files_.notes;
   notes.insert(notes.end(), recordings_->notes().begin(), recordings_->notes().end());
   return notes;
+}
+
+void JoinedCounts::add(const traces::Burst& burst, const traces::JoinedBurst& joined) {
+  lost_events += burst.all_lost();
+  contradictions += joined.contradictions;
+  missing_switches += joined.missing_switches;
+}
+
+std::string JoinedCounts::text() const {
+  std::string text = fmt::format("{} whole requests, {} cut off by a burst's begin or end\n", whole, cut);
+  if (lost_events > 0 || contradictions > 0) {
+    text += fmt::format("note: {} events were lost, {} switches contradict others: times may be wrong\n",
+                        lost_events, contradictions);
+  }
+  if (missing_switches > 0) {
+    text += fmt::format(
+        "note: the kernel left out {} switches to threads or more: some of their running time may count as "
+        "runnable or blocked\n",
+        missing_switches);
+  }
+  return text;
+}
+
+std::string JoinedCounts::json(const std::vector<std::string>& notes) const {
+  std::string text = fmt::format(
+      "\"whole\": {}, \"cut\": {}, \"lost_events\": {}, \"contradictions\": {}, "
+      "\"missing_switches\": {}, \"notes\": [",
+      whole, cut, lost_events, contradictions, missing_switches);
+  for (size_t i = 0; i < notes.size(); ++i) {
+    text += i == 0 ? "" : ", ";
+    append_json_string(notes[i], text);
+  }
+  return text + "]";
 }
 
 void ClockNotes::add(const BurstOfMachines& burst) {

@@ -11,6 +11,7 @@
 #include "cli/bursts_recordings.h"
 #include "cli/trace_files.h"
 #include "traces/bursts/clocks/clock_repair.h"
+#include "traces/bursts/joined/thread_states.h"
 #include "traces/bursts/search/scene.h"
 
 namespace plimsoll::cli {
@@ -46,6 +47,20 @@ class BurstMachines {
   std::unique_ptr<BurstRecordings> recordings_;
   TraceFiles trace_files_;  // without spans where none were given
   std::unique_ptr<traces::SearchSpans> spans_;
+};
+
+// What was found of requests, and what makes their times doubtful.
+struct JoinedCounts {
+  uint64_t whole = 0;
+  uint64_t cut = 0;
+  uint64_t lost_events = 0;
+  uint64_t contradictions = 0;
+  uint64_t missing_switches = 0;
+
+  void add(const traces::Burst& burst, const traces::JoinedBurst& joined);
+  // Lines, and the first members of a JSON document with `notes`.
+  std::string text() const;
+  std::string json(const std::vector<std::string>& notes) const;
 };
 
 // What a reader of repaired times should know: contradictions, and clocks that are off. Bounded.

@@ -12,6 +12,7 @@
 #include "base/printable.h"
 #include "base/sort_stably.h"
 #include "base/time.h"
+#include "cli/bursts_layers.h"
 #include "cli/bursts_machines.h"
 #include "cli/json_text.h"
 #include "cli/views/answer_source.h"
@@ -37,11 +38,7 @@ struct BurstRequest {
 
 struct FoundRequests {
   std::vector<BurstRequest> requests;  // the longest first
-  uint64_t whole = 0;
-  uint64_t cut = 0;
-  uint64_t lost_events = 0;
-  uint64_t contradictions = 0;
-  uint64_t missing_switches = 0;
+  JoinedCounts counts;
   bool has_machines = false;  // several
   bool has_stacks = false;    // are asked for
   uint64_t samples = 0;
@@ -63,9 +60,7 @@ class RequestFinder {
     clocks_.add(together);
     for (const traces::SceneMachine& machine : together.machines) {
       const traces::JoinedBurst joined = join_burst(*machine.burst);
-      found_.lost_events += machine.burst->all_lost();
-      found_.contradictions += joined.contradictions;
-      found_.missing_switches += joined.missing_switches;
+      found_.counts.add(*machine.burst, joined);
       if (options_.with_stacks) {
         functions_.add(machine.recording->stacks, joined, only_);
       }
@@ -73,7 +68,7 @@ class RequestFinder {
         if (only_ != 0 && times.request != only_) {
           continue;
         }
-        ++(times.is_whole ? found_.whole : found_.cut);
+        ++(times.is_whole ? found_.counts.whole : found_.counts.cut);
         if (times.is_whole || !options_.whole_only) {
           found_.requests.push_back({times, machine.offset_ns(), machine.recording->machine});
         }
@@ -145,17 +140,7 @@ std::string requests_text(const FoundRequests& found) {
                         found.has_machines ? fmt::format("  {}", printable(request.machine)) : std::string(),
                         times.is_whole ? "" : "  cut");
   }
-  text += fmt::format("{} whole requests, {} cut off by a burst's begin or end\n", found.whole, found.cut);
-  if (found.lost_events > 0 || found.contradictions > 0) {
-    text += fmt::format("note: {} events were lost, {} switches contradict others: times may be wrong\n",
-                        found.lost_events, found.contradictions);
-  }
-  if (found.missing_switches > 0) {
-    text += fmt::format(
-        "note: the kernel left out {} switches to threads or more: some of their running time may count as "
-        "runnable or blocked\n",
-        found.missing_switches);
-  }
+  text += found.counts.text();
   text += found.has_stacks ? functions_text(found) : std::string();
   for (const std::string& note : found.notes) {
     text += fmt::format("note: {}\n", note);
@@ -176,15 +161,7 @@ std::string functions_json(const FoundRequests& found) {
 }
 
 std::string requests_json(const FoundRequests& found) {
-  std::string text = fmt::format(
-      "{{\"whole\": {}, \"cut\": {}, \"lost_events\": {}, \"contradictions\": {}, "
-      "\"missing_switches\": {}, \"notes\": [",
-      found.whole, found.cut, found.lost_events, found.contradictions, found.missing_switches);
-  for (size_t i = 0; i < found.notes.size(); ++i) {
-    text += i == 0 ? "" : ", ";
-    append_json_string(found.notes[i], text);
-  }
-  text += "], \"requests\": [";
+  std::string text = "{" + found.counts.json(found.notes) + ", \"requests\": [";
   bool is_first = true;
   for (const BurstRequest& request : found.requests) {
     const RequestTimes& times = request.times;
@@ -273,6 +250,9 @@ Status run_bursts_requests(const BurstsRequestsOptions& options) {
   const auto only = request_of(options.request);
   if (!only) {
     return propagate(only);
+  }
+  if (options.with_layers) {
+    return run_bursts_layers(options, *only);
   }
   BurstsInput input = options.input;
   input.names_functions = options.with_stacks;

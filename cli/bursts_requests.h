@@ -14,8 +14,10 @@ struct BurstsRequestsOptions {
   BurstsInput input;
   std::vector<std::string> spans;
   bool whole_only = false;
-  std::string request;       // ID, in hexadecimal: only it; empty: all
-  bool with_stacks = false;  // the functions in which threads of the requests ran
+  std::string request;        // ID, in hexadecimal: only it; empty: all
+  bool with_stacks = false;   // the functions in which threads of the requests ran
+  bool with_layers = false;   // what each layer did for a request, of all machines together
+  bool with_summary = false;  // of the layers of whole requests
   uint32_t limit = 50;
   bool is_json = false;
 };

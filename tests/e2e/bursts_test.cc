@@ -358,6 +358,22 @@ TEST_F(MadeBursts, OfSeveralMachinesAreOnOneClock) {
   EXPECT_EQ(requests["requests"][0]["machine"], "a");
   EXPECT_EQ(requests["requests"][1]["begin"], format_time((kBeginMs + 14) * kNsPerMs));
   EXPECT_EQ(requests["notes"].size(), 1U);
+  const auto layered = json_of({"plimsoll", "bursts", "requests", a, b, "--layers", "--summary"});
+  ASSERT_EQ(layered["requests"].size(), 1U) << layered;
+  const auto& of_both = layered["requests"][0];
+  EXPECT_EQ(of_both["duration_ns"], 30 * kNsPerMs);
+  EXPECT_EQ(of_both["layers"]["running"]["ns"], 56 * kNsPerMs);
+  EXPECT_TRUE(of_both["layers"]["disk"]["bytes"].is_null()) << of_both;
+  EXPECT_TRUE(of_both["syscalls"].is_null());
+  ASSERT_EQ(of_both["machines"].size(), 2U);
+  EXPECT_EQ(of_both["machines"][1]["begin"], format_time((kBeginMs + 14) * kNsPerMs));
+  EXPECT_EQ(of_both["machines"][1]["layers"]["running"]["ns"], 26 * kNsPerMs);
+  EXPECT_EQ(layered["summary"]["requests"], 1);
+  EXPECT_EQ(layered["summary"]["layers"]["running"]["ns"]["p95"], 56 * kNsPerMs);
+  EXPECT_TRUE(layered["summary"]["layers"]["disk"]["bytes"].is_null());
+  EXPECT_THAT(run({"plimsoll", "bursts", "requests", a, b, "--layers"}).out,
+              AllOf(HasSubstr("all 2 machines"), HasSubstr("machine b"), HasSubstr("begins at +4.000 ms"),
+                    HasSubstr("not known: rpc_in, rpc_out")));
   // The part on b lies within that on a.
   const auto within =
       json_of({"plimsoll", "bursts", "search", "request{machine = b} during own request{machine = a}", a, b});
