@@ -5,13 +5,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <fstream>
+#include <memory>
 
 #include "base/spawn_settings.h"
 #include "http/address.h"
 #include "http/client.h"
 #include "tests/eventually.h"
+#include "tests/places.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -30,6 +33,10 @@ constexpr std::string_view kUsers = R"(<yandex>
 </yandex>
 )";
 
+std::string packages() {
+  return built_file("../bench-packages");
+}
+
 // Free now; start() fails if another program takes it before the server starts.
 int free_port() {
   const auto socket = http::listen_on("127.0.0.1:0", false);
@@ -39,18 +46,38 @@ int free_port() {
 
 }  // namespace
 
-std::string ClickHouseServer::why_missing() {
+std::string ClickHouseServer::why_missing(Engine engine) {
+  if (engine == Engine::kToday) {
+    return ::access((packages() + "/node_modules/chdb").c_str(), R_OK) == 0
+               ? ""
+               : "no chDB: scripts/install.sh --peers installs it";
+  }
   return ::access(kProgram, X_OK) == 0 ? "" : "no clickhouse-server: scripts/install.sh --scale installs it";
 }
 
-ClickHouseServer& ClickHouseServer::shared() {
-  static ClickHouseServer server;
-  return server;
+ClickHouseServer& ClickHouseServer::shared(Engine engine) {
+  static std::array<std::unique_ptr<ClickHouseServer>, 2> servers;
+  auto& server = servers[static_cast<size_t>(engine)];
+  if (server == nullptr) {
+    server = std::make_unique<ClickHouseServer>(engine);
+  }
+  return *server;
 }
 
-ClickHouseServer::ClickHouseServer() : port_(free_port()) {
+ClickHouseServer::ClickHouseServer(Engine engine) : engine_(engine), port_(free_port()) {
   write_configuration();
   start();
+}
+
+std::vector<std::string> ClickHouseServer::command() const {
+  std::vector<std::string> command{"/usr/bin/setpriv", "--pdeathsig", "KILL"};
+  if (engine_ == Engine::kToday) {
+    command.insert(command.end(), {"/usr/bin/node", source_file("tests/clickhouse/chdb_server.mjs"),
+                                   packages(), folder_.path(), fmt::format("{}", port_)});
+  } else {
+    command.insert(command.end(), {kProgram, "--config-file=" + (folder_ / "config.xml")});
+  }
+  return command;
 }
 
 void ClickHouseServer::write_configuration() const {
@@ -71,9 +98,7 @@ void ClickHouseServer::start() {
   SpawnSettings settings;
   settings.open(STDOUT_FILENO, folder_ / "out", O_WRONLY | O_CREAT | O_APPEND, 0600);
   settings.duplicate(STDOUT_FILENO, STDERR_FILENO);
-  const auto started = settings.start(
-      {"/usr/bin/setpriv", "--pdeathsig", "KILL", kProgram, "--config-file=" + (folder_ / "config.xml")},
-      false);
+  const auto started = settings.start(command(), false);
   ASSERT_TRUE(started) << started.error().text();
   pid_ = *started;
   http::Client client({.base_url = url()});

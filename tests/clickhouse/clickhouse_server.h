@@ -1,9 +1,11 @@
-// Debian's ClickHouse, started by a test on loopback in a folder of its own (scripts/install.sh --scale).
+// A ClickHouse, started by a test on loopback in a folder of its own: Debian's, of 2018 (scripts/install.sh --scale), or today's engine behind a
+// little HTTP server (chdb_server.mjs; scripts/install.sh --peers).
 #pragma once
 
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "store/clickhouse/connection.h"
@@ -11,14 +13,18 @@
 
 namespace plimsoll::testing {
 
+enum class ClickHouseEngine { kDebian, kToday };
+
 class ClickHouseServer {
  public:
-  // Why there is none, for GTEST_SKIP(); empty: there is.
-  static std::string why_missing();
-  // One for all tests of a program, which ends with it.
-  static ClickHouseServer& shared();
+  using Engine = ClickHouseEngine;
 
-  ClickHouseServer();
+  // Why there is none, for GTEST_SKIP(); empty: there is.
+  static std::string why_missing(Engine engine = Engine::kDebian);
+  // One of each for all tests of a program, which ends with it.
+  static ClickHouseServer& shared(Engine engine = Engine::kDebian);
+
+  explicit ClickHouseServer(Engine engine = Engine::kDebian);
   ClickHouseServer(const ClickHouseServer&) = delete;
   ClickHouseServer& operator=(const ClickHouseServer&) = delete;
   ~ClickHouseServer() { kill(); }
@@ -34,7 +40,9 @@ class ClickHouseServer {
 
  private:
   void write_configuration() const;
+  std::vector<std::string> command() const;
 
+  const Engine engine_;
   TemporaryDirectory folder_;
   int port_ = 0;
   pid_t pid_ = -1;

@@ -55,10 +55,11 @@ store::Batch entries_for(const store::DictionarySizes& sizes, uint32_t shift, En
 }
 
 // Rows of other batches beside those that count: of another epoch, and of an attempt that was given up.
-Result<std::unique_ptr<store::RowSource>> make_clickhouse_rows(const std::vector<store::Row>& rows) {
+Result<std::unique_ptr<store::RowSource>> make_clickhouse_rows(ClickHouseEngine engine,
+                                                               const std::vector<store::Row>& rows) {
   constexpr uint32_t kEpoch = 7;
   constexpr uint64_t kBatch = 70;
-  const auto options = ClickHouseServer::shared().new_database();
+  const auto options = ClickHouseServer::shared(engine).new_database();
   store::clickhouse::Connection connection(options);
   Status done = store::clickhouse::prepare_tables(connection);
   store::clickhouse::EpochBatches epoch{.epoch = kEpoch};
@@ -110,13 +111,19 @@ Result<std::unique_ptr<store::RowSource>> make_clickhouse_rows(const std::vector
       std::make_shared<store::clickhouse::ConnectionPool>(options), epoch);
 }
 
+template <ClickHouseEngine kEngine>
+Implementation clickhouse_rows(const std::string& name) {
+  return {.name = name,
+          .make = [](const auto& rows, const auto&) { return make_clickhouse_rows(kEngine, rows); },
+          .why_missing = [] { return ClickHouseServer::why_missing(kEngine); },
+          .one_request_in = 8};
+}
+
 }  // namespace
 
 std::vector<Implementation> row_source_implementations() {
-  return {{.name = "ClickHouse",
-           .make = [](const auto& rows, const auto&) { return make_clickhouse_rows(rows); },
-           .why_missing = &ClickHouseServer::why_missing,
-           .one_request_in = 8}};
+  return {clickhouse_rows<ClickHouseEngine::kDebian>("ClickHouse"),
+          clickhouse_rows<ClickHouseEngine::kToday>("ClickHouseOfToday")};
 }
 
 }  // namespace plimsoll::testing

@@ -155,7 +155,7 @@ SinkImplementation clickhouse_sink(const std::string& name, uint64_t max_profile
   return {.name = name,
           .max_profiles = max_profiles,
           .make = [=](const std::string&) { return std::make_unique<TestedClickHouseSink>(max_profiles); },
-          .why_missing = &ClickHouseServer::why_missing};
+          .why_missing = [] { return ClickHouseServer::why_missing(); }};
 }
 
 }  // namespace

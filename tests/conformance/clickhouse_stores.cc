@@ -19,8 +19,8 @@ int64_t always_now_ns() {
 
 class TestedClickHouseStore : public TestedStore {
  public:
-  explicit TestedClickHouseStore(uint64_t max_profiles)
-      : options_(ClickHouseServer::shared().new_database()),
+  TestedClickHouseStore(ClickHouseEngine engine, uint64_t max_profiles)
+      : options_(ClickHouseServer::shared(engine).new_database()),
         sink_(*store::clickhouse::ClickHouseSink::open(options_, {.max_profiles = max_profiles},
                                                        &always_now_ns)) {}
 
@@ -56,18 +56,24 @@ class TestedClickHouseStore : public TestedStore {
   ProfileAdder adder_{*sink_};
 };
 
+template <ClickHouseEngine kEngine>
 StoreImplementation clickhouse_store(const std::string& name, uint64_t max_profiles) {
-  return {.name = name,
-          .max_profiles = max_profiles,
-          .make = [=](const std::string&) { return std::make_unique<TestedClickHouseStore>(max_profiles); },
-          .why_missing = &ClickHouseServer::why_missing,
-          .keeps_dropped_rows = false};
+  return {
+      .name = name,
+      .max_profiles = max_profiles,
+      .make =
+          [=](const std::string&) { return std::make_unique<TestedClickHouseStore>(kEngine, max_profiles); },
+      .why_missing = [] { return ClickHouseServer::why_missing(kEngine); },
+      .keeps_dropped_rows = false};
 }
 
 }  // namespace
 
 std::vector<StoreImplementation> store_implementations() {
-  return {clickhouse_store("ClickHouse", UINT64_MAX), clickhouse_store("ClickHouseInEpochsOf5", 5)};
+  return {clickhouse_store<ClickHouseEngine::kDebian>("ClickHouse", UINT64_MAX),
+          clickhouse_store<ClickHouseEngine::kDebian>("ClickHouseInEpochsOf5", 5),
+          clickhouse_store<ClickHouseEngine::kToday>("ClickHouseOfToday", UINT64_MAX),
+          clickhouse_store<ClickHouseEngine::kToday>("ClickHouseOfTodayInEpochsOf5", 5)};
 }
 
 }  // namespace plimsoll::testing

@@ -210,9 +210,8 @@ TEST_F(ServedTest, ADirectoryKeepsItsRowsWhereTheyAre) {
   EXPECT_THAT(has_rows.err, HasSubstr("has rows of its own"));
   // The database of one directory is no other's.
   std::ofstream(folder_ / "third.toml") << config_;
-  const Finished third =
-      run({"plimsoll", "server", "--data", folder_ / "third", "--listen", free_address(), "--fleet-listen",
-           free_address(), "--config", folder_ / "third.toml"});
+  const Finished third = run({"plimsoll", "server", "--data", folder_ / "third", "--listen", free_address(),
+                              "--fleet-listen", free_address(), "--config", folder_ / "third.toml"});
   EXPECT_NE(third.status, 0);
   EXPECT_THAT(third.err, HasSubstr("has the rows of the data directory with the ID"));
 }
