@@ -29,6 +29,7 @@ BatchMark read_mark(ByteReader& reader) {
   for (const auto size : kSizes) {
     mark.entries.*size = reader.read<uint64_t>();
   }
+  mark.is_complete = reader.read<uint8_t>() != 0;
   return mark;
 }
 
@@ -137,6 +138,7 @@ void write_mark(const BatchMark& mark, RowBinaryWriter& writer) {
   for (const auto size : kSizes) {
     writer.number(uint64_t{mark.entries.*size});
   }
+  writer.number(static_cast<uint8_t>(mark.is_complete));
 }
 
 Result<uint32_t> newest_session(Queryable& server) {

@@ -34,6 +34,7 @@ struct BatchMark {
   int64_t last_sequence = 0;     // Batch::last
   int64_t written_ns = 0;        // wall clock
   DictionarySizes entries = {};  // with those of the batch
+  bool is_complete = false;      // its epoch takes no more, whatever the limits of who writes next
 
   bool operator==(const BatchMark&) const = default;
 };

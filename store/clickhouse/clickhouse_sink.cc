@@ -72,6 +72,7 @@ Status ClickHouseSink::learn_state() {
       return propagate(events);
     }
     state.events = std::move(*events);
+    state.begins_epoch = state.newest.is_complete;
   }
   committed_up_to_ = state.newest.last_sequence;
   state_ = std::move(state);

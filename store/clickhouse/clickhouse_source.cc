@@ -64,6 +64,10 @@ Result<ClickHouseSource::Chosen> ClickHouseSource::choose(const TimeSpans& times
     epoch->forget_old_entries();
     if (touches(times, covered->from_ns, covered->to_ns, distance_within_draw_ns(covered->max_interval_ns))) {
       chosen.epochs.push_back(epoch);
+      if (covered->is_rolled_up) {
+        chosen.facts.rolled_up_from_ns = std::min(chosen.facts.rolled_up_from_ns, covered->from_ns);
+        chosen.facts.rolled_up_to_ns = std::max(chosen.facts.rolled_up_to_ns, covered->to_ns);
+      }
     }
   }
   if (newest == nullptr) {

@@ -38,26 +38,6 @@ Result<std::string> owner_of(Queryable& server) {
   return answer->empty() ? Result<std::string>("") : std::string(read_text(reader));
 }
 
-// Two that begin at the same moment both find none: begin_session() tells them apart later.
-Status settle_owner(Connection& connection, std::string_view directory_id) {
-  const auto owner = owner_of(connection);
-  if (!owner) {
-    return propagate(owner);
-  }
-  const std::string id = to_hex(directory_id);
-  if (owner->empty()) {
-    return connection.insert("directories", table_called("directories").columns(),
-                             RowBinaryWriter().text(id).bytes());
-  }
-  return *owner == id
-             ? Status()
-             : with_hint(fail(ErrorCode::kConflict,
-                              "the database {} has the rows of the data directory with the ID {}, not "
-                              "of that with {}",
-                              connection.options().database, *owner, id),
-                         "give each data directory a database of its own");
-}
-
 // Of a partition, in all tables.
 Result<std::map<uint32_t, uint64_t>> bytes_by_epoch(Queryable& server, std::string_view database) {
   const auto answer = server.query(fmt::format(
@@ -96,6 +76,26 @@ Result<ConnectionOptions> connection_to(const RowsAddress& rows) {
     options->user = options->user.empty() ? "default" : options->user;
   }
   return options;
+}
+
+// Two that begin at the same moment both find none: begin_session() tells them apart later.
+Status settle_owner(Connection& connection, std::string_view directory_id) {
+  const auto owner = owner_of(connection);
+  if (!owner) {
+    return propagate(owner);
+  }
+  const std::string id = to_hex(directory_id);
+  if (owner->empty()) {
+    return connection.insert("directories", table_called("directories").columns(),
+                             RowBinaryWriter().text(id).bytes());
+  }
+  return *owner == id
+             ? Status()
+             : with_hint(fail(ErrorCode::kConflict,
+                              "the database {} has the rows of the data directory with the ID {}, not "
+                              "of that with {}",
+                              connection.options().database, *owner, id),
+                         "give each data directory a database of its own");
 }
 
 Result<std::unique_ptr<ClickHouseStore>> ClickHouseStore::open(const RowsAddress& rows,

@@ -21,6 +21,9 @@ namespace plimsoll::store::clickhouse {
 // With the password that its file has: the first line, 4 KiB at most.
 Result<ConnectionOptions> connection_to(const RowsAddress& rows);
 
+// The database is this data directory's from now on; kConflict where it has rows of another one. Its tables are there.
+Status settle_owner(Connection& connection, std::string_view directory_id);
+
 class ClickHouseStore : public RowStore {
  public:
   // Makes the database and its tables where they are missing. `directory_id`: of the data directory, whose archive numbers the profiles:

@@ -36,10 +36,11 @@ void for_each_field(Entry& entry, Use use) {
     each(entry.parent, entry.location);
   } else if constexpr (kIs<Entry, OriginEntry>) {
     each(entry.machine, entry.from_ns, entry.to_ns, entry.draw, entry.inclusion_probability,
-         entry.interval_ns, entry.series, entry.stratum);
+         entry.interval_ns, entry.series, entry.stratum, entry.is_rolled_up);
   } else if constexpr (kIs<Entry, EventRecord>) {
     each(entry.event, entry.scale, entry.hits, entry.lost, entry.throttles, entry.counter_total,
-         entry.time_enabled_ns, entry.time_running_ns, entry.note, entry.samples);
+         entry.time_enabled_ns, entry.time_running_ns, entry.note, entry.samples, entry.profiles,
+         entry.observed_ns, entry.effective_samples);
   } else if constexpr (kIs<Entry, Frame>) {
     each(entry.function, entry.linkage_name, entry.file, entry.line, entry.column, entry.discriminator,
          entry.start_line, entry.is_inlined);
@@ -321,6 +322,7 @@ Status extend_origin_events(Dictionaries& entries, Queryable& server, const Epoc
                   origin, event.event, epoch.epoch);
     }
     auto& list = entries.events[event.event].is_shown() ? entries.origin_events : entries.origin_squares;
+    const bool is_rolled_up = entries.origins[origin].is_rolled_up;
     list.push_back({.origin = origin,
                     .event = event.event,
                     .scale = event.scale,
@@ -328,11 +330,51 @@ Status extend_origin_events(Dictionaries& entries, Queryable& server, const Epoc
                     .lost = event.lost,
                     .note = event.note,
                     .samples = event.samples,
-                    .ran = event.ran()});
+                    .ran = event.ran(),
+                    .profiles = is_rolled_up ? static_cast<uint32_t>(event.profiles) : 0,
+                    .observed_ns = is_rolled_up ? event.observed_ns : 0,
+                    .effective_samples = is_rolled_up ? event.effective_samples : 0});
     return {};
   });
   entries.origins_with_events = entries.origins.size();
   return read;
+}
+
+Result<std::vector<ProfileRecord>> read_profiles(Queryable& server, const EpochBatches& epoch) {
+  const auto origins = server.query(
+      fmt::format("SELECT id, profile_id, archive_sequence FROM origins WHERE {} ORDER BY id FORMAT RowBinary",
+                  epoch.condition()));
+  const auto events =
+      origins ? select_epoch(server, "origin_events", epoch, "origin", 1) : propagate(origins);
+  if (!events) {
+    return propagate(events);
+  }
+  std::vector<ProfileRecord> profiles;
+  Status read = for_each_row(*origins, "origins", [&](ByteReader& reader) -> Status {
+    const auto id = reader.read<uint32_t>();
+    ProfileRecord& profile = profiles.emplace_back();
+    profile.id = read_text(reader);
+    profile.sequence = reader.read<int64_t>();
+    return reader.ok() && id != profiles.size()
+               ? fail(ErrorCode::kCorrupt, "the table origins has entry {} of epoch {} instead of {}", id,
+                      epoch.epoch, profiles.size())
+               : Status();
+  });
+  read = read ? for_each_row(*events, "origin_events",
+                             [&](ByteReader& reader) -> Status {
+                               const auto origin = reader.read<uint32_t>();
+                               EventRecord event;
+                               read_fields(reader, event);
+                               if (origin == 0 || origin > profiles.size()) {
+                                 return fail(ErrorCode::kCorrupt,
+                                             "the table origin_events names origin {} of epoch {}", origin,
+                                             epoch.epoch);
+                               }
+                               profiles[origin - 1].events.push_back(std::move(event));
+                               return {};
+                             })
+              : read;
+  return read ? Result<std::vector<ProfileRecord>>(std::move(profiles)) : propagate(read);
 }
 
 Result<std::vector<EventEntry>> read_events(Queryable& server, const EpochBatches& epoch) {

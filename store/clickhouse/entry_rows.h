@@ -16,6 +16,7 @@
 #include "store/model/batch.h"
 #include "store/model/bindings.h"
 #include "store/model/dictionaries.h"
+#include "store/model/profile_record.h"
 
 namespace plimsoll::store::clickhouse {
 
@@ -47,6 +48,8 @@ Status for_each_name_table(std::span<const NamedBinary> binaries, BatchNumber nu
 Status extend(Dictionaries& entries, Queryable& server, const EpochBatches& epoch);
 // Adds the events of origins that have none yet.
 Status extend_origin_events(Dictionaries& entries, Queryable& server, const EpochBatches& epoch);
+// Of each origin, from ID 1 on.
+Result<std::vector<ProfileRecord>> read_profiles(Queryable& server, const EpochBatches& epoch);
 // Without the empty one.
 Result<std::vector<EventEntry>> read_events(Queryable& server, const EpochBatches& epoch);
 

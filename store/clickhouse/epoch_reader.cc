@@ -35,8 +35,8 @@ Result<EpochTimes> EpochReader::times() {
     return times_;
   }
   const auto answer = connections_->query(
-      fmt::format("SELECT min(from_ns), max(to_ns), max(interval_ns) FROM origins WHERE {} AND id >= {} "
-                  "FORMAT RowBinary",
+      fmt::format("SELECT min(from_ns), max(to_ns), max(interval_ns), max(is_rolled_up) FROM origins WHERE {} "
+                  "AND id >= {} FORMAT RowBinary",
                   batches.condition(), timed_origins_));
   if (!answer) {
     return propagate(answer);
@@ -45,12 +45,14 @@ Result<EpochTimes> EpochReader::times() {
   const auto from_ns = reader.read<int64_t>();
   const auto to_ns = reader.read<int64_t>();
   const auto interval_ns = reader.read<int64_t>();
+  const bool is_rolled_up = reader.read<uint8_t>() != 0;
   if (!reader.ok()) {
     return fail(ErrorCode::kCorrupt, "reading the times of epoch {}: the answer is empty", number_);
   }
   times_ = {.from_ns = std::min(times_.from_ns, from_ns),
             .to_ns = std::max(times_.to_ns, to_ns),
-            .max_interval_ns = std::max(times_.max_interval_ns, interval_ns)};
+            .max_interval_ns = std::max(times_.max_interval_ns, interval_ns),
+            .is_rolled_up = times_.is_rolled_up || is_rolled_up};
   timed_origins_ = batches.newest.entries.origins;
   return times_;
 }

@@ -22,6 +22,7 @@ struct EpochTimes {
   int64_t from_ns = INT64_MAX;
   int64_t to_ns = INT64_MIN;
   int64_t max_interval_ns = 0;  // of their draws
+  bool is_rolled_up = false;    // each of them is of an hour
 };
 
 // Reads what is new alone. Any thread.

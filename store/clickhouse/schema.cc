@@ -73,6 +73,7 @@ std::vector<Table> entry_tables() {
                {"interval_ns", "Int64"},
                {"series", "String"},
                {"stratum", "String"},
+               {"is_rolled_up", "UInt8"},
                {"profile_id", "String"},
                {"archive_sequence", "Int64", kDense}}},
       {.name = "origin_events",
@@ -87,7 +88,10 @@ std::vector<Table> entry_tables() {
                {"time_enabled_ns", "Int64"},
                {"time_running_ns", "Int64"},
                {"note", "String"},
-               {"samples", "UInt64"}}},
+               {"samples", "UInt64"},
+               {"profiles", "UInt64"},  // this and the next two: of rolled-up origins
+               {"observed_ns", "Int64"},
+               {"effective_samples", "Float64"}}},
   };
 }
 
@@ -152,7 +156,8 @@ std::vector<Table> fact_tables() {
                {"label_sets", "UInt64"},
                {"binaries", "UInt64"},
                {"locations", "UInt64"},
-               {"stacks", "UInt64"}}},
+               {"stacks", "UInt64"},
+               {"is_complete", "UInt8"}}},  // its epoch takes no more
   };
 }
 
@@ -305,6 +310,15 @@ Status drop_epoch(Queryable& server, uint32_t epoch) {
     const auto dropped = server.query(fmt::format("ALTER TABLE {} DROP PARTITION {}", name, epoch));
     if (!dropped) {
       return propagate(dropped, "dropping epoch {} of the table {}", epoch, name);
+    }
+  }
+  return {};
+}
+
+Status drop_tables(Queryable& server) {
+  for (const Table& table : tables()) {
+    if (const auto dropped = server.query(fmt::format("DROP TABLE IF EXISTS {}", table.name)); !dropped) {
+      return propagate(dropped, "dropping the table {}", table.name);
     }
   }
   return {};

@@ -51,6 +51,9 @@ Result<ServerVersion> parse_version(std::string_view text);
 // ours has changed the tables. Another process may do the same at the same time.
 Status prepare_tables(Connection& connection);
 
+// All of them; whose rows they had is forgotten last. Done again it does the rest. Nobody may be reading.
+Status drop_tables(Queryable& server);
+
 // Done again it does the rest. Not of the newest epoch: a reader would find that marks are missing.
 Status drop_epoch(Queryable& server, uint32_t epoch);
 
