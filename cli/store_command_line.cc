@@ -153,6 +153,36 @@ After "plimsoll store check" has found damage in a block, --rebuild blocks/7 bui
 )");
 }
 
+void add_copy(CLI::App& store, StoreCopyOptions& options) {
+  auto* copy = store.add_subcommand("copy", "Move the rows of a data directory into ClickHouse, or back");
+  copy->add_option("--data", options.data_dir, "Data directory; no server may be using it")
+      ->type_name("DIR")
+      ->required();
+  copy->add_option("--to", options.to,
+                   "Where the rows are to be: clickhouse://[USER@]HOST[:PORT]/DATABASE, clickhouses:// for "
+                   "TLS, or directory")
+      ->type_name("PLACE")
+      ->required();
+  copy->add_option("--password-file", options.password_file,
+                   "File with ClickHouse's password in its first line")
+      ->type_name("FILE");
+  copy->add_option("--ca", options.ca, "PEM file of the authority of ClickHouse's certificate")
+      ->type_name("FILE");
+  copy->add_flag("--remove", options.removes,
+                 "Remove the old rows once the new ones are in use; without it they stay");
+  copy->footer(
+      R"(Copies rows, what they refer to, and names. Adds up the hits of both sides by day, event and job, and changes the
+place of the rows only where they are the same. Until then rows are where they were. An interrupted copy goes on when
+the command is run again. Afterwards servers and commands find the rows in the new place by themselves.
+
+Examples:
+  plimsoll store copy --data DIR --to clickhouse://127.0.0.1:8123/plimsoll
+  plimsoll store copy --data DIR --to directory
+  # once answers are as they were
+  plimsoll store copy --data DIR --to directory --remove
+)");
+}
+
 }  // namespace
 
 void add_store_command(CLI::App& app, StoreOptions& options) {
@@ -165,6 +195,7 @@ void add_store_command(CLI::App& app, StoreOptions& options) {
   add_backup(*store, options.backup);
   add_restore(*store, options.restore);
   add_repair(*store, options.repair);
+  add_copy(*store, options.copy);
 }
 
 Status run_store_command(const CLI::App& app, const StoreOptions& options) {
@@ -180,6 +211,9 @@ Status run_store_command(const CLI::App& app, const StoreOptions& options) {
   }
   if (store.got_subcommand("rollup")) {
     return run_store_rollup(options.rollup);
+  }
+  if (store.got_subcommand("copy")) {
+    return run_store_copy(options.copy);
   }
   if (store.got_subcommand("repair")) {
     return run_store_repair(options.repair);

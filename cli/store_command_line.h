@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "cli/store_care.h"
 #include "cli/store_compact.h"
+#include "cli/store_copy.h"
 #include "cli/store_rollup.h"
 #include "cli/store_status.h"
 
@@ -21,6 +22,7 @@ struct StoreOptions {
   StoreBackupOptions backup;
   StoreRestoreOptions restore;
   StoreRepairOptions repair;
+  StoreCopyOptions copy;
 };
 
 void add_store_command(CLI::App& app, StoreOptions& options);

@@ -131,7 +131,7 @@ Result<std::unique_ptr<RowStore>> Ingest::open_row_store(const DataDirectory& di
   if (!is_known && blocks.newest().committed_up_to() > 0) {
     return with_hint(fail(ErrorCode::kConflict, "{} has rows of its own, which {} would lack",
                           directory.path(), options.rows.address),
-                     "give a data directory without rows");
+                     "copy them there with \"plimsoll store copy\", or give a data directory without rows");
   }
   const RowsAddress rows = options.rows.is_elsewhere() ? options.rows : identity->rows;
   auto opened = clickhouse::ClickHouseStore::open(rows, identity->id, {}, options.now_ns);

@@ -341,9 +341,9 @@ Status extend_origin_events(Dictionaries& entries, Queryable& server, const Epoc
 }
 
 Result<std::vector<ProfileRecord>> read_profiles(Queryable& server, const EpochBatches& epoch) {
-  const auto origins = server.query(
-      fmt::format("SELECT id, profile_id, archive_sequence FROM origins WHERE {} ORDER BY id FORMAT RowBinary",
-                  epoch.condition()));
+  const auto origins = server.query(fmt::format(
+      "SELECT id, profile_id, archive_sequence FROM origins WHERE {} ORDER BY id FORMAT RowBinary",
+      epoch.condition()));
   const auto events =
       origins ? select_epoch(server, "origin_events", epoch, "origin", 1) : propagate(origins);
   if (!events) {

@@ -34,10 +34,10 @@ Result<EpochTimes> EpochReader::times() {
   if (timed_origins_ >= batches.newest.entries.origins) {
     return times_;
   }
-  const auto answer = connections_->query(
-      fmt::format("SELECT min(from_ns), max(to_ns), max(interval_ns), max(is_rolled_up) FROM origins WHERE {} "
-                  "AND id >= {} FORMAT RowBinary",
-                  batches.condition(), timed_origins_));
+  const auto answer = connections_->query(fmt::format(
+      "SELECT min(from_ns), max(to_ns), max(interval_ns), max(is_rolled_up) FROM origins WHERE {} "
+      "AND id >= {} FORMAT RowBinary",
+      batches.condition(), timed_origins_));
   if (!answer) {
     return propagate(answer);
   }

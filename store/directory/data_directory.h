@@ -10,6 +10,7 @@
 //   live.db       registered machines and what runs on them (store/live)
 //   draws.db      draws, who was drawn, and what became of it; definitions of experiments (store/draws)
 //   access.db     machines that have enrolled, and who has asked for what (store/access)
+//   copying       how far a copy of the rows is; blocks.copied/ is what it makes (store/copy)
 //   building      the profile that is becoming rows (store/building/building_mark.h)
 //   reserve       room for orders on a full disk (store/directory/disk_reserve.h)
 //   symtab/       symbol tables by build (symbolizer/worker)
