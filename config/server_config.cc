@@ -280,8 +280,8 @@ std::vector<Key> store_keys(ServerConfig& config) {
   return {
       {"store.address",
        "Where rows are: clickhouse://[USER@]HOST[:PORT]/DATABASE, or clickhouses:// for TLS "
-       "(docs/clickhouse.md). A data directory keeps\nits address: it can be given to one without rows "
-       "only. Default: in the data directory.",
+       "(docs/clickhouse.md). A data directory keeps\nits address; \"plimsoll store copy\" moves the "
+       "rows of one that has some. Default: in the data directory.",
        &config.store_address},
       {"store.password_file",
        "File with the password for store.address in its first line. Default: no password.",

@@ -74,7 +74,7 @@ void take_line(std::string_view line, CopyNote& note) {
   }
 }
 
-// Without an ID where it is no such text: what it means is checked against the text that it would be written as.
+// Without an ID where it is no such text: what it means is checked against the text that it would be.
 CopyNote parse_note(std::string_view text) {
   CopyNote note;
   for (std::string_view rest = text; !rest.empty();) {

@@ -105,9 +105,9 @@ class RowsCopy {
   Status begin(PartTarget& to) {
     const bool goes_on = is_of_note() && note_.from.address == identity_.rows.address;
     if (!goes_on) {
-      const Status free = is_into_directory() ? Status() : expect_no_parts(to);
-      if (!free) {
-        return free;
+      const Status is_empty = is_into_directory() ? Status() : expect_no_parts(to);
+      if (!is_empty) {
+        return is_empty;
       }
       note_ = make_copy_note(identity_.rows, options_.to);
     }
@@ -176,7 +176,7 @@ class RowsCopy {
     return done && is_of_note() ? remove_copy_note(directory_.path()) : done;
   }
 
-  // What stood in blocks/ before rows were copied there: nothing, or rows of a time before they were moved away.
+  // What stood in blocks/ before: no rows, or those of a time before they were moved away.
   Status tidy_blocks() const {
     const Status removed = remove_folder_of_blocks(work_path(directory_.path()));
     std::error_code error;

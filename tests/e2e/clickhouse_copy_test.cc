@@ -213,6 +213,19 @@ TEST_F(CopyTest, OldRowsInTheDirectoryAreRemoved) {
   add_profiles(kProfiles + 1, kProfiles + 1);
 }
 
+TEST_F(CopyTest, AFullBlockGetsNoMoreProfilesThere) {
+  add_profiles(kProfiles + 1, 4 * kProfilesPerBlock);
+  copied_to(address());
+  add_profiles(4 * kProfilesPerBlock + 1, 4 * kProfilesPerBlock + 1);
+  const auto epochs =
+      store::EpochParts::open({.address = address(), .password_file = password_file_, .ca = {}},
+                              store::read_identity(data_)->id, [] { return kFromNs; });
+  ASSERT_TRUE(epochs) << epochs.error().text();
+  EXPECT_EQ((*epochs)->read(4)->profiles.size(), kProfilesPerBlock);
+  EXPECT_EQ((*epochs)->read(5)->profiles.size(), 1U);
+  EXPECT_TRUE((*epochs)->read(5)->takes_more);
+}
+
 TEST_F(CopyTest, KilledAtAnyRequestItGoesOn) {
   const std::string before = answers();
   std::atomic<pid_t> running = 0;
