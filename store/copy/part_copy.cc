@@ -70,7 +70,8 @@ Status copy_part(PartSource& from, PartTarget& to, const CopyProgress& progress,
                  const ShowCopyProgress& show) {
   auto part = from.read(progress.part);
   if (!part) {
-    return propagate(part, "reading part {}", progress.part);
+    return with_hint(propagate(part, "reading part {}", progress.part),
+                     "see \"plimsoll store check --help\" where it is damaged");
   }
   const std::shared_ptr<const RowSource> source = part->rows;
   ShownRows rows(source->scan({}), progress, show);

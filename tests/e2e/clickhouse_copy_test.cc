@@ -5,11 +5,13 @@
 
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/durable_file.h"
 #include "proto/profile_codec.h"
 #include "store/blocks/block_folder.h"
 #include "store/copy/epoch_parts.h"
@@ -211,6 +213,24 @@ TEST_F(CopyTest, OldRowsInTheDirectoryAreRemoved) {
   EXPECT_EQ(store::list_blocks(data_ + "/blocks")->size(), 1U);
   EXPECT_EQ(answers(), before);
   add_profiles(kProfiles + 1, kProfiles + 1);
+}
+
+TEST_F(CopyTest, EndedBeforeTheIdentityIsWrittenItGoesOn) {
+  copied_to(address());
+  const store::DirectoryIdentity elsewhere = *store::read_identity(data_);
+  copied_to("directory");
+  // As it is between the exchange of the folders and the identity.
+  const store::CopyNote note = *store::read_copy_note(data_);
+  ASSERT_TRUE(write_file_durably(data_ + "/blocks/copy", as_bytes(note.id)));
+  ASSERT_TRUE(store::make_first_block(data_ + "/blocks.copied"));
+  ASSERT_TRUE(store::write_identity(data_, elsewhere));
+  // A server that runs in between has its rows where they were.
+  add_profiles(kProfiles + 1, kProfiles + 1);
+  const std::string later = answers();
+  EXPECT_THAT(copied_to("directory"), HasSubstr("copied 1 of 4 parts"));
+  EXPECT_EQ(answers(), later);
+  EXPECT_FALSE(std::filesystem::exists(data_ + "/blocks/copy"));
+  EXPECT_FALSE(std::filesystem::exists(data_ + "/blocks.copied"));
 }
 
 TEST_F(CopyTest, AFullBlockGetsNoMoreProfilesThere) {
