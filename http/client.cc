@@ -206,14 +206,20 @@ std::string line_of(std::string_view name, std::string_view value) {
   return fmt::format("{}: {}", name, value);
 }
 
-// A name without a value takes curl's own header out.
-HeaderList headers_of(std::string_view content_type, size_t body_bytes, const std::string& token,
+// A name without a value takes curl's own header out. libcurl 7.88 signs these names too, and a server refuses the signature of a header
+// that does not come: a signed request has none of them.
+HeaderList headers_of(std::string_view content_type, size_t body_bytes, const Credentials& credentials,
                       const Fields& further) {
-  std::vector<std::string> lines{
-      content_type.empty() ? "Content-Type:" : line_of("Content-Type", content_type),
-      body_bytes > kAskBeforeBytes ? "Expect: 100-continue" : "Expect:"};
-  if (!token.empty()) {
-    lines.push_back(line_of("Authorization", "Bearer " + token));
+  const bool is_signed = !credentials.access_key_id.empty();
+  std::vector<std::string> lines;
+  if (!is_signed || !content_type.empty()) {
+    lines.push_back(content_type.empty() ? "Content-Type:" : line_of("Content-Type", content_type));
+  }
+  if (!is_signed) {
+    lines.emplace_back(body_bytes > kAskBeforeBytes ? "Expect: 100-continue" : "Expect:");
+  }
+  if (!credentials.token.empty()) {
+    lines.push_back(line_of("Authorization", "Bearer " + credentials.token));
   }
   for (const auto& [name, value] : further) {
     lines.push_back(line_of(name, value));
@@ -257,6 +263,11 @@ void set_credentials(CURL* handle, const Credentials& credentials) {
   set(CURLOPT_CAINFO, credentials.ca);
   set(CURLOPT_SSLCERT, credentials.certificate);
   set(CURLOPT_SSLKEY, credentials.key);
+  if (!credentials.access_key_id.empty()) {
+    curl_easy_setopt(handle, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", credentials.region).c_str());
+    curl_easy_setopt(handle, CURLOPT_USERNAME, credentials.access_key_id.c_str());
+    curl_easy_setopt(handle, CURLOPT_PASSWORD, credentials.secret_access_key.c_str());
+  }
 }
 
 void set_method(CURL* handle, const std::string& method, std::string_view body) {
@@ -435,8 +446,9 @@ Result<Response> Client::exchange(const Sent& sent, const Fields& further_header
     return with_hint(fail(ErrorCode::kInvalid, "requesting {}: certificates require https://", url),
                      "write https://, or HOST:PORT alone");
   }
-  const HeaderList headers = headers_of(
-      sent.content_type, sent.source == nullptr ? sent.body.size() : SIZE_MAX, token, further_headers);
+  const HeaderList headers =
+      headers_of(sent.content_type, sent.source == nullptr ? sent.body.size() : SIZE_MAX,
+                 options_.credentials, further_headers);
   if (!handle_ || !headers) {
     return fail(ErrorCode::kUnavailable, "requesting {}: no memory for a connection", url);
   }

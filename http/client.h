@@ -21,6 +21,11 @@ struct Credentials {
   std::string ca = {};  // who signs servers' certificates, in place of those that this machine trusts
   std::string certificate = {};
   std::string key = {};
+  // Of S3, in place of a token: libcurl signs each request with them (AWS Signature Version 4). Such a request needs a header
+  // x-amz-content-sha256 (http/sha256.h), a content type where it has a body, and a query that is encoded and sorted by key.
+  std::string access_key_id = {};  // empty: requests are not signed
+  std::string secret_access_key = {};
+  std::string region = {};
 };
 
 struct ClientOptions {

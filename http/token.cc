@@ -1,6 +1,5 @@
 #include "http/token.h"
 
-#include <gnutls/crypto.h>
 #include <strings.h>
 
 #include <algorithm>
@@ -9,12 +8,12 @@
 #include "base/file_modes.h"
 #include "base/hex.h"
 #include "base/random.h"
+#include "http/sha256.h"
 
 namespace plimsoll::http {
 namespace {
 
 constexpr size_t kTokenBytes = 32;
-constexpr size_t kHashBytes = 32;
 constexpr size_t kMaxFileBytes = 4096;
 constexpr size_t kMinCharacters = 16;
 constexpr size_t kMaxCharacters = 256;
@@ -38,9 +37,7 @@ bool is_token(std::string_view text) {
 }
 
 std::string token_hash(std::string_view token) {
-  std::string hash(kHashBytes, '\0');
-  gnutls_hash_fast(GNUTLS_DIG_SHA256, token.data(), token.size(), hash.data());
-  return to_hex(hash);
+  return sha256(as_bytes(token));
 }
 
 Result<std::string> read_token(const std::string& path) {

@@ -1,0 +1,195 @@
+// Objects on an S3 server that checks signatures, and in a folder.
+#include "objects/object_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/durable_file.h"
+#include "objects/s3_answers.h"
+#include "objects/s3_store.h"
+#include "tests/objects/s3_server.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::objects {
+namespace {
+
+using plimsoll::testing::S3Fault;
+using plimsoll::testing::S3Server;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> keys_of(ObjectStore& store, const std::string& prefix) {
+  auto listed = store.list(prefix);
+  EXPECT_TRUE(listed) << listed.error().text();
+  std::vector<std::string> keys;
+  for (const ObjectInfo& object : listed ? *listed : std::vector<ObjectInfo>()) {
+    keys.push_back(fmt::format("{} {}", object.key, object.bytes));
+  }
+  std::ranges::sort(keys);
+  return keys;
+}
+
+void expect_keeps_objects(ObjectStore& store) {
+  EXPECT_THAT(keys_of(store, ""), IsEmpty());
+  const std::string large(3 << 20, 'x');
+  ASSERT_TRUE(store.put("files/a-1.b", as_bytes("first")));
+  ASSERT_TRUE(store.put("files/a-1.b", as_bytes("second")));
+  ASSERT_TRUE(store.put("files/empty", {}));
+  ASSERT_TRUE(store.put("other/large", as_bytes(large)));
+  EXPECT_EQ(store.get("files/a-1.b", 100), "second");
+  EXPECT_EQ(store.get("files/empty", 0), "");
+  EXPECT_EQ(store.get("other/large", large.size()), large);
+  EXPECT_EQ(store.get("other/large", large.size() - 1).error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(store.get("files/none", 1).error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(keys_of(store, "files/"), ElementsAre("files/a-1.b 6", "files/empty 0"));
+  ASSERT_TRUE(store.remove("files/a-1.b"));
+  ASSERT_TRUE(store.remove("files/a-1.b"));
+  EXPECT_THAT(keys_of(store, ""), ElementsAre("files/empty 0", "other/large 3145728"));
+  for (const char* const key : {"", "/a", "a/", "a//b", "../a", "a/./b", "a b", "a?b"}) {
+    EXPECT_EQ(store.put(key, {}).error().code, ErrorCode::kInvalid) << key;
+    EXPECT_EQ(store.get(key, 1).error().code, ErrorCode::kInvalid) << key;
+  }
+}
+
+class ObjectStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(S3Server::write_credentials(credentials_)); }
+
+  StoreAddress address(const std::string& text) const {
+    return {.address = text,
+            .endpoint = server_.endpoint(),
+            .region = S3Server::kRegion,
+            .credentials_file = credentials_};
+  }
+  S3Options options() const {
+    return {.endpoint = server_.endpoint(),
+            .bucket = S3Server::kBucket,
+            .region = S3Server::kRegion,
+            .access_key_id = S3Server::kKeyId,
+            .secret_access_key = S3Server::kSecret,
+            .first_pause_ns = 2};
+  }
+
+  plimsoll::testing::TemporaryDirectory folder_;
+  std::string credentials_ = folder_ / "credentials";
+  S3Server server_;
+};
+
+TEST_F(ObjectStoreTest, AFolderKeepsObjects) {
+  auto store = open_object_store({.address = "file://" + (folder_ / "objects")});
+  ASSERT_TRUE(store) << store.error().text();
+  expect_keeps_objects(**store);
+}
+
+TEST_F(ObjectStoreTest, AnS3ServerTakesEachRequestAsSigned) {
+  auto store = open_object_store(address("s3://profiles/fleet/a"));
+  ASSERT_TRUE(store) << store.error().text();
+  expect_keeps_objects(**store);
+  EXPECT_TRUE(server_.objects().contains("fleet/a/other/large"));
+}
+
+TEST_F(ObjectStoreTest, WithoutAPrefixTheBucketIsTheStore) {
+  auto store = open_object_store(address("s3://profiles/"));
+  ASSERT_TRUE(store) << store.error().text();
+  expect_keeps_objects(**store);
+  EXPECT_TRUE(server_.objects().contains("other/large"));
+}
+
+TEST_F(ObjectStoreTest, ListsOfSeveralPagesAreWhole) {
+  S3Store store(options());
+  server_.set_page_objects(3);
+  server_.change([](auto& objects) {
+    for (int i = 0; i < 10; ++i) {
+      objects[fmt::format("k{}", i)] = "x";
+    }
+  });
+  EXPECT_EQ(keys_of(store, "k").size(), 10);
+}
+
+TEST_F(ObjectStoreTest, WhatMayHelpIsTriedAgain) {
+  S3Store store(options());
+  for (const S3Fault fault : {S3Fault::kRefused, S3Fault::kLostAnswer}) {
+    server_.fail_by([fault](uint64_t number) { return number % 3 == 2 ? S3Fault::kNone : fault; });
+    ASSERT_TRUE(store.put("a", as_bytes("content")));
+    EXPECT_EQ(store.get("a", 100), "content");
+    EXPECT_THAT(keys_of(store, ""), ElementsAre("a 7"));
+    ASSERT_TRUE(store.remove("a"));
+    EXPECT_EQ(server_.requests(), 12);
+  }
+}
+
+TEST_F(ObjectStoreTest, AFailureThatStaysIsUnavailable) {
+  S3Store store(options());
+  server_.fail_by([](uint64_t) { return S3Fault::kRefused; });
+  const Status put = store.put("a", as_bytes("content"));
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(put.error().text(), HasSubstr("putting the object a: the object store answers 503 SlowDown"));
+  EXPECT_EQ(server_.requests(), 4);
+}
+
+TEST_F(ObjectStoreTest, AnotherSecretIsRefusedOnce) {
+  S3Options other = options();
+  other.secret_access_key += "x";
+  S3Store store(other);
+  const auto got = store.get("a", 100);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, ErrorCode::kDenied);
+  EXPECT_THAT(got.error().text(), HasSubstr("check the credentials"));
+}
+
+TEST_F(ObjectStoreTest, AddressesThatCannotBeRightAreRefused) {
+  const auto code_of = [](const StoreAddress& wrong) {
+    const auto opened = open_object_store(wrong);
+    return opened ? ErrorCode::kIo : opened.error().code;
+  };
+  for (const char* const text : {"", "s3://", "s3://a b", "s3://a/../b", "file://", "file://a", "file:///",
+                                 "https://s3.example.com/a"}) {
+    EXPECT_EQ(code_of(address(text)), ErrorCode::kInvalid) << text;
+  }
+  StoreAddress wrong = address("s3://profiles");
+  wrong.endpoint = "s3.example.com";
+  EXPECT_EQ(code_of(wrong), ErrorCode::kInvalid);
+  wrong = address("s3://profiles");
+  wrong.region = "a/b";
+  EXPECT_EQ(code_of(wrong), ErrorCode::kInvalid);
+  wrong = address("s3://profiles");
+  for (const char* const text : {"", "ID\n", "ID with spaces\nsecret\n", "A:B\nsecret\n"}) {
+    ASSERT_TRUE(write_file_durably(credentials_, as_bytes(text)));
+    EXPECT_EQ(code_of(wrong), ErrorCode::kInvalid) << text;
+  }
+  wrong.credentials_file = folder_ / "none";
+  EXPECT_EQ(code_of(wrong), ErrorCode::kNotFound);
+  wrong.credentials_file.clear();
+  EXPECT_EQ(code_of(wrong), ErrorCode::kInvalid);
+}
+
+TEST(S3AnswersTest, WhatIsNoListIsCorrupt) {
+  for (const char* const text :
+       {"", "<html></html>", "<ListBucketResult><Contents><Key>a</Key>", "<ListBucketResult></Other>",
+        "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>",
+        "<ListBucketResult><Contents><Key>a</Key><Size>x</Size></Contents></ListBucketResult>",
+        "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"}) {
+    const auto page = parse_list(text);
+    ASSERT_FALSE(page) << text;
+    EXPECT_EQ(page.error().code, ErrorCode::kCorrupt) << text;
+  }
+}
+
+TEST(S3AnswersTest, EntitiesAreTheirCharacters) {
+  const auto page = parse_list(
+      "<ListBucketResult><Contents><Key>a&amp;lt;&lt;b</Key><Size>5</Size></Contents></ListBucketResult>");
+  ASSERT_TRUE(page) << page.error().text();
+  ASSERT_EQ(page->objects.size(), 1);
+  EXPECT_EQ(page->objects[0].key, "a&lt;<b");
+  EXPECT_EQ(page->objects[0].bytes, 5);
+}
+
+}  // namespace
+}  // namespace plimsoll::objects
