@@ -99,11 +99,32 @@ Status Archive::keep_for_imports(const std::string& id) {
                            as_bytes(id));
 }
 
+Status Archive::put_back(std::span<const ArchivedProfile> profiles) {
+  const std::lock_guard lock(mutex_);
+  auto transaction = sqlite::Transaction::begin(database_);
+  Status put = transaction ? Status() : propagate(transaction);
+  for (const ArchivedProfile& profile : profiles) {
+    const Bytes encoded = as_bytes(profile.encoded);
+    const std::string hash = content_hash(encoded);
+    put = put ? database_.execute(
+                    "INSERT OR IGNORE INTO ledger (sequence, id, content_hash, received_ns, is_imported) "
+                    "VALUES (?, ?, ?, ?, ?)",
+                    profile.sequence, as_bytes(profile.id), as_bytes(hash), profile.received_ns,
+                    profile.arrival == Arrival::kImported)
+              : put;
+    put = put ? database_.execute("INSERT OR IGNORE INTO raw_profile (sequence, encoded) VALUES (?, ?)",
+                                  profile.sequence, encoded)
+              : put;
+  }
+  put = put ? transaction->commit() : put;
+  return put ? Status() : propagate(put, "putting raw profiles back");
+}
+
 Result<std::optional<ArchivedProfile>> Archive::next_after(int64_t sequence) {
   const std::lock_guard lock(mutex_);
   auto row = database_.query(
-      "SELECT sequence, id, encoded FROM raw_profile JOIN ledger USING (sequence) WHERE sequence > ? "
-      "ORDER BY sequence LIMIT 1",
+      "SELECT sequence, id, encoded, received_ns, is_imported FROM raw_profile JOIN ledger USING (sequence) "
+      "WHERE sequence > ? ORDER BY sequence LIMIT 1",
       sequence);
   if (!row) {
     return propagate(row);
@@ -115,7 +136,8 @@ Result<std::optional<ArchivedProfile>> Archive::next_after(int64_t sequence) {
   if (!*has_row) {
     return std::nullopt;
   }
-  return ArchivedProfile{row->integer(0), row->blob(1), row->blob(2)};
+  return ArchivedProfile{row->integer(0), row->blob(1), row->blob(2), row->integer(3),
+                         row->integer(4) != 0 ? Arrival::kImported : Arrival::kUploaded};
 }
 
 Result<int64_t> Archive::count() {

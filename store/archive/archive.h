@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/byte_reader.h"
@@ -26,6 +27,8 @@ struct ArchivedProfile {
   int64_t sequence;  // order of acceptance, from 1, without gaps on disk
   std::string id;    // 16 bytes
   std::string encoded;
+  int64_t received_ns = 0;  // wall clock
+  Arrival arrival = Arrival::kUploaded;
 };
 
 struct ReceivedProfile {
@@ -41,6 +44,9 @@ class Archive {
 
   // On disk when it returns. The same ID with the same bytes is known already; with other bytes it is a kConflict.
   Result<Acceptance> accept(const std::string& id, Bytes encoded, int64_t received_ns, Arrival arrival);
+
+  // Profiles of a copy of this archive, with the sequences that they had; on disk when it returns. Those that are there already stay.
+  Status put_back(std::span<const ArchivedProfile> profiles);
 
   // The first profile after `sequence`; nothing where there is none.
   Result<std::optional<ArchivedProfile>> next_after(int64_t sequence);

@@ -9,42 +9,22 @@
 
 #include "base/file.h"
 #include "base/lock_file.h"
-#include "query/views/top.h"
 #include "store/care/backup.h"
 #include "store/spans/local_span_sink.h"
 #include "store/store.h"
 #include "tests/temporary_directory.h"
 #include "tests/traces/span_fixture.h"
+#include "tests/unit/store/care_answers.h"
 #include "tests/unit/store/care_fixture.h"
 #include "tests/unit/store/segment_fixture.h"
 
 namespace plimsoll::store {
 namespace {
 
+using plimsoll::testing::answers;
 using plimsoll::testing::care_profile;
 using plimsoll::testing::fill_care_directory;
 using ::testing::HasSubstr;
-
-// The values of all functions, by event.
-std::map<std::string, double> answers(const std::string& data_dir) {
-  std::map<std::string, double> values;
-  const auto snapshot = query::Snapshot::load(data_dir);
-  EXPECT_TRUE(snapshot) << snapshot.error().text();
-  if (!snapshot) {
-    return values;
-  }
-  for (const char* event : {"cycles", "page-faults"}) {
-    for (const char* by : {"function", "job", "machine"}) {
-      const auto table = query::top(*query::parse_top({{"event", event}, {"by", by}}, 0), **snapshot);
-      EXPECT_TRUE(table) << table.error().text();
-      for (size_t i = 0; table && i < table->rows.size(); ++i) {
-        values[fmt::format("{} {}", event, std::get<std::string>(table->rows[i][0]))] =
-            std::get<double>(table->rows[i][1]);
-      }
-    }
-  }
-  return values;
-}
 
 // What a directory made of the same profiles answers, in the order of the archive.
 std::map<std::string, double> rebuilt_answers(const std::string& data_dir, const std::string& scratch) {

@@ -1,0 +1,449 @@
+// Write-behind to an object store, and directories that come back from it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "objects/object_store.h"
+#include "store/care/check.h"
+#include "store/care/object_restore.h"
+#include "store/objects/manifest.h"
+#include "store/objects/object_files.h"
+#include "store/objects/profile_pack.h"
+#include "store/objects/write_behind.h"
+#include "tests/objects/s3_server.h"
+#include "tests/temporary_directory.h"
+#include "tests/unit/store/care_answers.h"
+#include "tests/unit/store/care_fixture.h"
+#include "tests/unit/store/segment_fixture.h"
+
+namespace plimsoll::store {
+namespace {
+
+using plimsoll::testing::answers;
+using plimsoll::testing::fill_care_directory;
+using plimsoll::testing::S3Server;
+using ::testing::HasSubstr;
+
+// Objects in memory, and requests that fail.
+struct KeptObjects {
+  std::map<std::string, std::string> objects = {};
+  uint64_t requests = 0;
+  uint64_t fails_from = UINT64_MAX;  // this request, and all later ones
+  bool does_failed = false;          // what fails first is done all the same
+  uint64_t puts = 0;
+};
+
+class MemoryStore : public objects::ObjectStore {
+ public:
+  explicit MemoryStore(std::shared_ptr<KeptObjects> kept) : kept_(std::move(kept)) {}
+
+  Status put(const std::string& key, Bytes content) override {
+    if (begin()) {
+      kept_->objects[key] = std::string(as_text(content));
+      ++kept_->puts;
+    }
+    return end();
+  }
+  Result<std::string> get(const std::string& key, uint64_t max_bytes) override {
+    begin();
+    if (const Status ended = end(); !ended) {
+      return propagate(ended);
+    }
+    const auto object = kept_->objects.find(key);
+    if (object == kept_->objects.end()) {
+      return fail(ErrorCode::kNotFound, "no object {}", key);
+    }
+    return object->second.size() <= max_bytes ? Result<std::string>(object->second)
+                                              : fail(ErrorCode::kTooLarge, "too large: {}", key);
+  }
+  Result<std::vector<objects::ObjectInfo>> list(const std::string& prefix) override {
+    begin();
+    if (const Status ended = end(); !ended) {
+      return propagate(ended);
+    }
+    std::vector<objects::ObjectInfo> listed;
+    for (const auto& [key, content] : kept_->objects) {
+      if (key.starts_with(prefix)) {
+        listed.push_back({key, content.size()});
+      }
+    }
+    return listed;
+  }
+  Status remove(const std::string& key) override {
+    if (begin()) {
+      kept_->objects.erase(key);
+    }
+    return end();
+  }
+
+ private:
+  // Whether the request is carried out.
+  bool begin() {
+    const uint64_t number = kept_->requests++;
+    return number < kept_->fails_from || (number == kept_->fails_from && kept_->does_failed);
+  }
+  Status end() const {
+    return kept_->requests <= kept_->fails_from ? Status()
+                                                : fail(ErrorCode::kUnavailable, "the store does not answer");
+  }
+
+  std::shared_ptr<KeptObjects> kept_;
+};
+
+class CareObjectsTest : public ::testing::Test {
+ protected:
+  static void expect_sound(const std::string& path) {
+    const auto report = check_store(path);
+    ASSERT_TRUE(report) << report.error().text();
+    for (const Finding& finding : report->findings) {
+      ADD_FAILURE() << finding.file << ": " << finding.what;
+    }
+  }
+
+  WriteBehind writer(const WriteBehindOptions& options = {}) {
+    WriteBehindOptions with_clock = options;
+    with_clock.now_ns = [this] { return now_ns_; };
+    return WriteBehind(path_, std::make_unique<MemoryStore>(kept_), with_clock);
+  }
+
+  // Until nothing is left.
+  static Status write_all(WriteBehind& behind) {
+    while (true) {
+      const auto report = behind.run();
+      if (!report || report->is_complete) {
+        return report ? Status() : propagate(report);
+      }
+    }
+  }
+
+  Result<ObjectRestoreReport> restored() {
+    MemoryStore store(kept_);
+    return restore_from_objects(store, "memory", restored_);
+  }
+
+  Manifest manifest() const { return *parse_manifest(kept_->objects.at(kManifestKey)); }
+
+  // Starts what a server does first: raw profiles become rows.
+  static void build_rows(const std::string& path, uint64_t per_block) {
+    const auto ingest = Ingest::open(path, {.block_limits = {.max_profiles = per_block}});
+    ASSERT_TRUE(ingest) << ingest.error().text();
+    while ((*ingest)->build_pending()->profiles > 0) {
+    }
+  }
+
+  plimsoll::testing::TemporaryDirectory folder_;
+  std::string path_ = folder_ / "data";
+  std::string restored_ = folder_ / "restored";
+  int64_t now_ns_ = 1'700'000'000'000'000'000;
+  std::shared_ptr<KeptObjects> kept_ = std::make_shared<KeptObjects>();
+};
+
+TEST_F(CareObjectsTest, ADirectoryComesBackAfterItsDiskIsLost) {
+  fill_care_directory(path_, 1, 8, 3);
+  const auto expected = answers(path_);
+  ASSERT_FALSE(expected.empty());
+  auto behind = writer();
+  ASSERT_TRUE(write_all(behind));
+  std::filesystem::remove_all(path_);
+  const auto report = restored();
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_EQ(report->check.raw_profiles, 8);
+  EXPECT_EQ(report->check.blocks, 3) << "two that were sealed, and a new one";
+  EXPECT_EQ(report->profiles_to_rebuild, 2);
+  EXPECT_EQ(report->written_ns, now_ns_);
+  EXPECT_GT(report->newest_received_ns, 0);
+  EXPECT_FALSE(std::filesystem::exists(restored_ + ".tmp"));
+  build_rows(restored_, 3);
+  EXPECT_EQ(answers(restored_), expected);
+  expect_sound(restored_);
+  auto accounts = *AccessStore::open_if_there(restored_ + "/access.db");
+  EXPECT_EQ(accounts->machines()->at(0).revoked_ns, 4) << "a revoked machine is so still";
+  // It takes the same profiles for known, and goes on.
+  fill_care_directory(restored_, 1, 10, 3);
+  expect_sound(restored_);
+  fill_care_directory(path_, 1, 10, 3);
+  EXPECT_EQ(answers(restored_), answers(path_));
+}
+
+TEST_F(CareObjectsTest, ADirectoryWithoutASealedBlockComesBack) {
+  fill_care_directory(path_, 1, 2, 9);
+  auto behind = writer();
+  ASSERT_TRUE(write_all(behind));
+  const auto report = restored();
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_EQ(report->profiles_to_rebuild, 2);
+  build_rows(restored_, 9);
+  EXPECT_EQ(answers(restored_), answers(path_));
+  expect_sound(restored_);
+}
+
+TEST_F(CareObjectsTest, APassPutsWhatIsNewAndNothingElse) {
+  fill_care_directory(path_, 1, 4, 3);
+  auto behind = writer();
+  ASSERT_TRUE(write_all(behind));
+  const uint64_t puts = kept_->puts;
+  const auto idle = behind.run();
+  ASSERT_TRUE(idle) << idle.error().text();
+  EXPECT_EQ(idle->files, 0);
+  EXPECT_EQ(kept_->puts, puts) << "nor a manifest";
+  fill_care_directory(path_, 5, 5, 3);
+  const auto one = behind.run();
+  ASSERT_TRUE(one) << one.error().text();
+  EXPECT_TRUE(manifest().files.contains(pack_path({1, 5})));
+  EXPECT_FALSE(manifest().files.contains(pack_path({1, 4})));
+}
+
+TEST_F(CareObjectsTest, APackThatIsLargeEnoughIsPutOnce) {
+  fill_care_directory(path_, 1, 4, 9);
+  auto behind = writer({.pack_bytes = 100});
+  ASSERT_TRUE(write_all(behind));
+  EXPECT_EQ(manifest().paths_below("packs/").size(), 4);
+  fill_care_directory(path_, 5, 5, 9);
+  ASSERT_TRUE(write_all(behind));
+  EXPECT_EQ(manifest().paths_below("packs/").size(), 5);
+  EXPECT_TRUE(manifest().files.contains(pack_path({4, 4})));
+}
+
+TEST_F(CareObjectsTest, ASmallBudgetLeadsToSeveralPassesWhichEachFitTogether) {
+  fill_care_directory(path_, 1, 8, 2);
+  auto behind = writer({.pack_bytes = 100, .pass_bytes = 1});
+  int passes = 0;
+  while (true) {
+    const auto report = behind.run();
+    ASSERT_TRUE(report) << report.error().text();
+    ++passes;
+    const auto back = restored();
+    ASSERT_TRUE(back) << back.error().text();
+    expect_sound(restored_);
+    std::filesystem::remove_all(restored_);
+    if (report->is_complete) {
+      break;
+    }
+    ASSERT_LT(passes, 100);
+  }
+  EXPECT_GT(passes, 5);
+  EXPECT_EQ(manifest().blocks.size(), 4);
+}
+
+// At each request of a pass the store stops answering, or the process ends.
+TEST_F(CareObjectsTest, AfterAFailureAtAnyRequestTheStoreHasAWholeDirectoryAndTheNextPassCompletes) {
+  fill_care_directory(path_, 1, 4, 3);
+  {
+    auto behind = writer();
+    ASSERT_TRUE(write_all(behind));
+  }
+  fill_care_directory(path_, 5, 8, 3);
+  const auto expected = answers(path_);
+  const KeptObjects before = *kept_;
+  for (const bool does_failed : {false, true}) {
+    uint64_t fails_from = 0;
+    for (bool has_failed = true; has_failed; ++fails_from) {
+      *kept_ = before;
+      now_ns_ += 2 * kNsPerHour;
+      auto behind = writer();
+      kept_->requests = 0;
+      kept_->fails_from = fails_from;
+      kept_->does_failed = does_failed;
+      has_failed = !write_all(behind);
+      kept_->fails_from = UINT64_MAX;
+      const auto between = restored();
+      ASSERT_TRUE(between) << fails_from << ": " << between.error().text();
+      expect_sound(restored_);
+      std::filesystem::remove_all(restored_);
+      // The same process goes on, or another one.
+      auto next = writer();
+      ASSERT_TRUE(write_all(fails_from % 2 == 0 ? behind : next)) << fails_from;
+      const auto after = restored();
+      ASSERT_TRUE(after) << fails_from << ": " << after.error().text();
+      build_rows(restored_, 3);
+      EXPECT_EQ(answers(restored_), expected) << fails_from;
+      std::filesystem::remove_all(restored_);
+    }
+    EXPECT_GT(fails_from, 8);
+  }
+}
+
+TEST_F(CareObjectsTest, WhatNoManifestNamesIsRemoved) {
+  fill_care_directory(path_, 1, 4, 3);
+  kept_->objects["files/packs/none.0"] = "of a process that ended";
+  auto behind = writer();
+  ASSERT_TRUE(write_all(behind));
+  fill_care_directory(path_, 5, 5, 3);
+  now_ns_ += 2 * kNsPerHour;
+  ASSERT_TRUE(write_all(behind));
+  now_ns_ += 2 * kNsPerHour;
+  ASSERT_TRUE(write_all(behind));
+  size_t named = 1;
+  for (const auto& [path, file] : manifest().files) {
+    for (const std::string& key : object_keys(path, file)) {
+      EXPECT_TRUE(kept_->objects.contains(key)) << key;
+      ++named;
+    }
+  }
+  EXPECT_EQ(kept_->objects.size(), named);
+  EXPECT_TRUE(manifest().leaving.empty());
+}
+
+TEST_F(CareObjectsTest, WhatRetentionDroppedStaysForItsTime) {
+  fill_care_directory(path_, 1, 7, 2);
+  auto behind = writer({.keep_dropped_ns = 24 * kNsPerHour});
+  ASSERT_TRUE(write_all(behind));
+  {
+    const auto ingest = *Ingest::open(path_);
+    ASSERT_TRUE(ingest->drop_block(ingest->blocks()->front()));
+  }
+  const auto has_first_block = [&] {
+    return std::ranges::any_of(
+        kept_->objects, [](const auto& object) { return object.first.starts_with("files/blocks/000001/"); });
+  };
+  ASSERT_TRUE(write_all(behind));
+  EXPECT_EQ(manifest().blocks.begin()->first, 2);
+  EXPECT_TRUE(has_first_block());
+  now_ns_ += 25 * kNsPerHour;
+  ASSERT_TRUE(write_all(behind));
+  EXPECT_FALSE(has_first_block());
+  ASSERT_TRUE(restored());
+  expect_sound(restored_);
+}
+
+TEST_F(CareObjectsTest, ARestoreThatFailedGoesOn) {
+  fill_care_directory(path_, 1, 8, 3);
+  auto behind = writer({.pack_bytes = 100});
+  ASSERT_TRUE(write_all(behind));
+  kept_->requests = 0;
+  std::optional<Result<ObjectRestoreReport>> report;
+  // The manifest and one object each time.
+  for (int attempt = 0; attempt < 100 && !(report && *report); ++attempt) {
+    kept_->fails_from = kept_->requests + 2;
+    report = restored();
+    ASSERT_TRUE(*report || !std::filesystem::exists(restored_));
+  }
+  ASSERT_TRUE(*report) << report->error().text();
+  build_rows(restored_, 3);
+  EXPECT_EQ(answers(restored_), answers(path_));
+}
+
+TEST_F(CareObjectsTest, DamagedObjectsAreNoDirectory) {
+  fill_care_directory(path_, 1, 4, 3);
+  auto behind = writer();
+  ASSERT_TRUE(write_all(behind));
+  const auto sound = kept_->objects;
+  for (const auto& [key, content] : sound) {
+    kept_->objects = sound;
+    ASSERT_FALSE(content.empty()) << key;
+    char& byte = kept_->objects[key][content.size() / 2];
+    byte = static_cast<char>(byte ^ 1);
+    const auto report = restored();
+    ASSERT_FALSE(report) << key;
+    EXPECT_EQ(report.error().code, ErrorCode::kCorrupt) << key;
+    EXPECT_FALSE(std::filesystem::exists(restored_)) << key;
+    std::filesystem::remove_all(restored_ + ".tmp");
+  }
+  kept_->objects.clear();
+  EXPECT_EQ(restored().error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(CareObjectsTest, OneProcessWritesAndOneDirectory) {
+  fill_care_directory(path_, 1, 2, 9);
+  auto first = writer();
+  ASSERT_TRUE(write_all(first));
+  auto second = writer();
+  ASSERT_TRUE(write_all(second));
+  fill_care_directory(path_, 3, 3, 9);
+  const auto late = first.run();
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::kConflict);
+  ASSERT_TRUE(write_all(second));
+  std::filesystem::remove_all(path_);
+  fill_care_directory(path_, 1, 2, 9);
+  auto other = writer();
+  const auto refused = other.run();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+  EXPECT_THAT(refused.error().text(), HasSubstr("another prefix"));
+}
+
+TEST_F(CareObjectsTest, SymbolTablesAreCopiedAndLeave) {
+  fill_care_directory(path_, 1, 1, 9);
+  std::filesystem::create_directories(path_ + "/symtab/ab");
+  write_bytes(path_ + "/symtab/ab/abcd.symtab", "a table");
+  auto behind = writer();
+  ASSERT_TRUE(write_all(behind));
+  EXPECT_EQ(manifest().files.at("symtab/ab/abcd.symtab").bytes, 7);
+  std::filesystem::remove(path_ + "/symtab/ab/abcd.symtab");
+  ASSERT_TRUE(write_all(behind));
+  EXPECT_FALSE(manifest().files.contains("symtab/ab/abcd.symtab"));
+}
+
+TEST_F(CareObjectsTest, AnS3ServerBringsADirectoryBack) {
+  const S3Server server;
+  ASSERT_TRUE(S3Server::write_credentials(folder_ / "credentials"));
+  const objects::StoreAddress address{.address = "s3://profiles/fleet",
+                                      .endpoint = server.endpoint(),
+                                      .region = S3Server::kRegion,
+                                      .credentials_file = folder_ / "credentials"};
+  fill_care_directory(path_, 1, 8, 3);
+  auto store = objects::open_object_store(address);
+  ASSERT_TRUE(store) << store.error().text();
+  WriteBehind behind(path_, *std::move(store));
+  ASSERT_TRUE(write_all(behind));
+  auto again = objects::open_object_store(address);
+  ASSERT_TRUE(again) << again.error().text();
+  const auto report = restore_from_objects(**again, address.address, restored_);
+  ASSERT_TRUE(report) << report.error().text();
+  build_rows(restored_, 3);
+  EXPECT_EQ(answers(restored_), answers(path_));
+}
+
+TEST(ObjectManifestTest, IsWhatWasWritten) {
+  Manifest manifest{.directory_id = std::string(16, '\1'), .writer = std::string(16, '\2'), .written_ns = 3};
+  manifest.set("FORMAT", {.bytes = 2, .hash = std::string(32, 'a'), .version = -7}, 0);
+  manifest.set("FORMAT", {.bytes = 3, .hash = std::string(32, 'b'), .version = 8}, 0);
+  manifest.blocks[7] = {.name = "000007.1", .version = -5, .built_up_to = 90};
+  const auto read = parse_manifest(to_text(manifest));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(*read, manifest);
+  EXPECT_EQ(manifest.leaving.size(), 1);
+}
+
+TEST(ObjectManifestTest, PathsThatLeadOutOfADirectoryAreRefused) {
+  Manifest manifest{.directory_id = std::string(16, '\1'), .writer = std::string(16, '\2')};
+  for (const char* const path : {"../a", "/etc/passwd", "a/../../b", "a//b"}) {
+    Manifest wrong = manifest;
+    wrong.set(path, {.bytes = 2, .hash = std::string(32, 'a')}, 0);
+    EXPECT_EQ(parse_manifest(to_text(wrong)).error().code, ErrorCode::kCorrupt) << path;
+  }
+  manifest.blocks[7] = {.name = "000007"};
+  manifest.blocks[9] = {.name = "000009"};
+  EXPECT_EQ(parse_manifest(to_text(manifest)).error().code, ErrorCode::kCorrupt) << "a block is missing";
+}
+
+TEST(ProfilePackTest, EachCutIsCorrupt) {
+  ProfilePack pack;
+  EXPECT_TRUE(pack.is_empty());
+  pack.add({3, std::string(16, 'a'), "first", 5, Arrival::kImported});
+  pack.add({4, std::string(16, 'b'), "second", 6, Arrival::kUploaded});
+  const std::string& content = pack.content();
+  const auto profiles = parse_pack(as_bytes(content));
+  ASSERT_TRUE(profiles) << profiles.error().text();
+  ASSERT_EQ(profiles->size(), 2);
+  EXPECT_EQ(profiles->at(0).encoded, "first");
+  EXPECT_EQ(profiles->at(0).arrival, Arrival::kImported);
+  EXPECT_EQ(profiles->at(1).received_ns, 6);
+  EXPECT_EQ(pack_at(pack_path(pack.range()))->last, 4);
+  for (size_t size = 0; size < content.size(); ++size) {
+    const auto cut = parse_pack(as_bytes(content.substr(0, size)));
+    EXPECT_TRUE(!cut || cut->size() < 2) << size;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::store
