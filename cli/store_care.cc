@@ -12,10 +12,12 @@
 #include "base/shell_argument.h"
 #include "base/time.h"
 #include "cli/views/terminal.h"
+#include "objects/object_store.h"
 #include "query/table/table.h"
 #include "store/care/backup.h"
 #include "store/care/block_repair.h"
 #include "store/care/check.h"
+#include "store/care/object_restore.h"
 #include "store/directory/data_directory.h"
 
 namespace plimsoll::cli {
@@ -150,7 +152,50 @@ Status run_store_backup(const StoreBackupOptions& options) {
   return {};
 }
 
+namespace {
+
+bool is_object_store(std::string_view from) {
+  return from.starts_with("s3://") || from.starts_with("file://");
+}
+
+Status restore_from_objects(const StoreRestoreOptions& options) {
+  auto store = objects::open_object_store({.address = options.backup,
+                                           .endpoint = options.endpoint,
+                                           .region = options.region,
+                                           .credentials_file = options.credentials_file,
+                                           .ca = options.ca});
+  if (!store) {
+    return propagate(store);
+  }
+  const auto report = [&] {
+    ProgressLine line;
+    return store::restore_from_objects(**store, options.backup, options.data_dir, line.show());
+  }();
+  if (!report) {
+    return propagate(report);
+  }
+  warn_of_damage(report->check);
+  fmt::print("restored to {}, and checked: {}\n", options.data_dir, extent_text(report->check));
+  if (report->profiles_to_rebuild > 0) {
+    fmt::print("{} raw profiles have no rows yet: the server builds them\n", report->profiles_to_rebuild);
+  }
+  fmt::print("copied there at {}", format_time(report->written_ns));
+  if (report->newest_received_ns > 0) {
+    fmt::print("; the newest profile was received at {}", format_time(report->newest_received_ns));
+  }
+  fmt::print(
+      ". What came later is lost, unless daemons still have it; request traces, recordings of bursts and "
+      "binaries are never copied\nstart its server: plimsoll server --data {}\n",
+      shell_argument(options.data_dir));
+  return {};
+}
+
+}  // namespace
+
 Status run_store_restore(const StoreRestoreOptions& options) {
+  if (is_object_store(options.backup)) {
+    return restore_from_objects(options);
+  }
   const auto report = [&] {
     ProgressLine line;
     return store::restore(options.backup, options.data_dir, line.show());

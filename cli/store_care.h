@@ -24,8 +24,13 @@ struct StoreBackupOptions {
 Status run_store_backup(const StoreBackupOptions& options);
 
 struct StoreRestoreOptions {
+  // A backup, or the address of an object store (objects::StoreAddress), with what follows data_dir.
   std::string backup;
   std::string data_dir;
+  std::string endpoint = {};
+  std::string region = "us-east-1";
+  std::string credentials_file = {};
+  std::string ca = {};
 };
 
 Status run_store_restore(const StoreRestoreOptions& options);

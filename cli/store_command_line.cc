@@ -110,14 +110,32 @@ Examples:
 
 void add_restore(CLI::App& store, StoreRestoreOptions& options) {
   auto* restore = store.add_subcommand("restore", "Make a data directory of a backup");
-  restore->add_option("--from", options.backup, "The backup, which stays as it is")
+  restore
+      ->add_option("--from", options.backup,
+                   "The backup, which stays as it is; or an object store that a server copies to "
+                   "(objects.address): s3://BUCKET/PREFIX or file:///FOLDER")
       ->type_name("BACKUP")
       ->required();
   restore->add_option("--data", options.data_dir, "Data directory: a new name, or an empty folder")
       ->type_name("NEW_DIR")
       ->required();
+  restore->add_option("--endpoint", options.endpoint, "Of s3://: URL of the server (objects.endpoint)")
+      ->type_name("URL");
+  restore->add_option("--region", options.region, "Of s3://: region of the server (default us-east-1)")
+      ->type_name("REGION");
+  restore
+      ->add_option("--credentials-file", options.credentials_file,
+                   "Of s3://: file with the ID of an access key and, in its second line, the secret")
+      ->type_name("FILE");
+  restore
+      ->add_option(
+          "--ca", options.ca,
+          "Of s3://: PEM file of the authority that signs the server's certificate, in place of those "
+          "that this machine trusts")
+      ->type_name("FILE");
   restore->footer(
       R"(Checks the copy before it gets its name. A server started on it goes on from the time of the backup.
+From an object store it goes on where it was interrupted, when it is run again (docs/operations.md).
 
 Examples:
   plimsoll store restore --from BACKUP --data NEW_DIR

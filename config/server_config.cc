@@ -363,6 +363,34 @@ std::vector<Key> retention_keys(ServerConfig& config) {
   };
 }
 
+std::vector<Key> objects_keys(ServerConfig& config) {
+  return {
+      {"objects.address",
+       "Object store that the data directory is copied to: s3://BUCKET or s3://BUCKET/PREFIX, or "
+       "file:///FOLDER "
+       "(docs/operations.md).\nEach server has a prefix of its own. Default: none.",
+       &config.objects_address},
+      {"objects.endpoint", "URL of the S3 server: https://HOST or https://HOST:PORT. Required with s3://.",
+       &config.objects_endpoint},
+      {"objects.region", "Region of the S3 server.", &config.objects_region},
+      {"objects.credentials_file",
+       "File with the ID of an access key in its first line and the secret in its second. Required with "
+       "s3://.",
+       &config.objects_credentials_file},
+      {"objects.ca",
+       "PEM file of the authority that objects.endpoint is signed by. Default: those that this machine "
+       "trusts.",
+       &config.objects_ca},
+      {"objects.interval",
+       "Time between two passes, each of which copies what is new. What came since the last one is lost with "
+       "the disk.",
+       DurationNs{&config.objects_interval_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
+      {"objects.keep_dropped",
+       "How long the object store keeps what retention has dropped from the data directory.",
+       DurationNs{&config.objects_keep_dropped_ns}, Range{kNsPerHour, kLongestAgeNs}},
+  };
+}
+
 std::vector<Key> traces_keys(ServerConfig& config) {
   return {
       {"traces.sample",
@@ -494,9 +522,10 @@ std::vector<Key> symbolizer_keys(ServerConfig& config) {
 
 std::vector<Key> ServerConfig::keys() {
   std::vector<Key> all;
-  for (const auto keys_of_table : {server_keys, access_keys, query_keys, collect_keys, draw_keys, burst_keys,
-                                   inventory_keys, fleet_keys, limits_keys, store_keys, retention_keys,
-                                   traces_keys, symbols_keys, sources_keys, binaries_keys, symbolizer_keys}) {
+  for (const auto keys_of_table :
+       {server_keys, access_keys, query_keys, collect_keys, draw_keys, burst_keys, inventory_keys, fleet_keys,
+        limits_keys, store_keys, retention_keys, objects_keys, traces_keys, symbols_keys, sources_keys,
+        binaries_keys, symbolizer_keys}) {
     std::ranges::move(keys_of_table(*this), std::back_inserter(all));
   }
   return all;
@@ -528,6 +557,12 @@ Result<ServerConfig> load_server_config(const LoadInputs& inputs) {
     return with_field(
         fail(ErrorCode::kInvalid, "bursts are recorded by draws: bursts.config requires draw.interval"),
         "bursts.config");
+  }
+  if (!config.objects_address.empty() && !config.store_address.empty()) {
+    return with_field(fail(ErrorCode::kInvalid,
+                           "objects.address requires rows in the data directory: it cannot be combined with "
+                           "store.address"),
+                      "objects.address");
   }
   if (!config.access_machine_ca.empty() && config.certificate.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "access.machine_ca requires server.certificate"),

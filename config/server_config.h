@@ -97,6 +97,13 @@ struct ServerConfig {
   int64_t retention_bursts_max_bytes = 0;
   int64_t retention_min_free_bytes = 0;
   int64_t retention_max_upload_age_ns = int64_t{7} * 24 * 3600 * 1'000'000'000;
+  std::string objects_address;  // as objects::open_object_store() reads them; empty: none
+  std::string objects_endpoint;
+  std::string objects_region = "us-east-1";
+  std::string objects_credentials_file;
+  std::string objects_ca;
+  int64_t objects_interval_ns = 60'000'000'000;
+  int64_t objects_keep_dropped_ns = int64_t{7} * 24 * 3600 * 1'000'000'000;
   int64_t traces_sample = 1;  // one trace of so many is kept
   std::vector<std::string> traces_attributes = {
       "host.type",    "host.cpu.model.name",     "host.arch",

@@ -8,10 +8,12 @@
 #include "base/time.h"
 #include "http/address.h"
 #include "http/tls.h"
+#include "objects/object_store.h"
 #include "query/annotate/source_files.h"
 #include "scheduler/inventory/inventory_text.h"
 #include "server/fleet_settings.h"
 #include "server/source_servers.h"
+#include "server/store_settings.h"
 #include "store/directory/data_directory.h"
 #include "symbolizer/debuginfod/debuginfod_server.h"
 
@@ -44,6 +46,7 @@ class Checker {
     expect("sources.urls", source_servers ? Status() : propagate(source_servers));
     const auto debuginfod = symbolizer::parse_debuginfod_servers(config_.symbol_debuginfod);
     expect("symbols.debuginfod", debuginfod ? Status() : propagate(debuginfod));
+    check_objects();
     return std::move(findings_);
   }
 
@@ -67,6 +70,13 @@ class Checker {
       return;
     }
     expect("server.data", store::DataDirectory::check(config_.data_dir));
+  }
+
+  void check_objects() {
+    if (!config_.objects_address.empty()) {
+      const auto store = objects::open_object_store(object_store_address(config_));
+      expect("objects.address", store ? Status() : propagate(store));
+    }
   }
 
   void check_addresses() {

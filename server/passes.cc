@@ -8,6 +8,8 @@
 
 #include "base/hex.h"
 #include "base/log.h"
+#include "base/stop_check.h"
+#include "base/stop_scope.h"
 #include "base/time.h"
 #include "query/operations/wanted_builds.h"
 #include "server/background/work_kinds.h"
@@ -298,6 +300,21 @@ BackgroundTask::Pass bursts_pass(store::BurstSink& bursts, const store::Retentio
       log_info("retention: dropped {} recordings of bursts", dropped->count);
     }
     return NextPass{.after = kRetentionInterval};
+  };
+}
+
+BackgroundTask::Pass objects_pass(std::unique_ptr<store::WriteBehind> behind,
+                                  std::chrono::nanoseconds interval) {
+  return [behind = std::move(behind), interval](const std::stop_token& stop) -> Result<NextPass> {
+    const StopCheck check = [&stop]() -> Status {
+      return stop.stop_requested() ? fail(ErrorCode::kUnavailable, "the server stops") : Status();
+    };
+    const StopScope scope(check);
+    const auto report = behind->run();
+    if (!report) {
+      return stop.stop_requested() ? Result<NextPass>(NextPass()) : propagate(report);
+    }
+    return report->is_complete ? NextPass{.after = interval} : kAtOnce;
   };
 }
 

@@ -19,6 +19,7 @@
 #include "store/door/spans.h"
 #include "store/door/symbols.h"
 #include "store/ingest.h"
+#include "store/objects/write_behind.h"
 #include "store/retention/retention_limits.h"
 #include "symbolizer/debuginfod/debuginfod_fetcher.h"
 #include "symbolizer/repository/repository.h"
@@ -70,6 +71,10 @@ BackgroundTask::Pass spans_pass(store::SpanSink& spans, const store::RetentionLi
 // Drops recordings of bursts over a limit, every few seconds; of a disk that is too full one at most.
 BackgroundTask::Pass bursts_pass(store::BurstSink& bursts, const store::RetentionLimits& limits,
                                  std::function<Result<int64_t>()> free_bytes);
+
+// Copies what is new to the object store, every `interval`.
+BackgroundTask::Pass objects_pass(std::unique_ptr<store::WriteBehind> behind,
+                                  std::chrono::nanoseconds interval);
 
 // Rolls up one block, as often as there is one over a limit; removes replaced files when they are due. `replaced`: called once the files of a
 // block are to be closed.

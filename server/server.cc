@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/process_memory.h"
 #include "base/time.h"
+#include "objects/object_store.h"
 #include "query/traces/stored_requests.h"
 #include "server/background/work_kinds.h"
 #include "server/fleet_settings.h"
@@ -154,6 +155,9 @@ Status Server::start_store_work(const config::ServerConfig& config) {
   work_.start(kRetention, retention_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
   work_.start(kSpans, spans_pass(*spans_, *retained, free_bytes(config)));
   work_.start(kBursts, bursts_pass(*bursts_, *retained, free_bytes(config)));
+  if (const Status copied = start_copying(config); !copied) {
+    return copied;
+  }
   if (config.traces_diagnose) {
     work_.start(kTraceDiagnosis,
                 trace_diagnosis_pass({.data_dir = config.data_dir,
@@ -163,6 +167,28 @@ Status Server::start_store_work(const config::ServerConfig& config) {
                                       .max_age_ns = config.traces_findings_max_age_ns}));
   }
   return start_row_work(config, *retained);
+}
+
+Status Server::start_copying(const config::ServerConfig& config) {
+  if (config.objects_address.empty()) {
+    return {};
+  }
+  // The directory keeps its address, which the configuration need not repeat.
+  if (ingest_->row_store() != nullptr) {
+    return with_field(fail(ErrorCode::kInvalid,
+                           "the rows of {} are not in it: it cannot be copied to objects", config.data_dir),
+                      "objects.address");
+  }
+  auto store = objects::open_object_store(object_store_address(config));
+  if (!store) {
+    return with_field(propagate(store), "objects.address");
+  }
+  work_.start(kObjects,
+              objects_pass(std::make_unique<store::WriteBehind>(
+                               config.data_dir, *std::move(store),
+                               store::WriteBehindOptions{.keep_dropped_ns = config.objects_keep_dropped_ns}),
+                           std::chrono::nanoseconds(config.objects_interval_ns)));
+  return {};
 }
 
 Status Server::start_row_work(const config::ServerConfig& config, const store::RetentionLimits& limits) {

@@ -71,6 +71,7 @@ class Server {
   Status start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
   Status start_fleet_work(const config::ServerConfig& config);
   Status start_store_work(const config::ServerConfig& config);
+  Status start_copying(const config::ServerConfig& config);
   Status start_row_work(const config::ServerConfig& config, const store::RetentionLimits& limits);
   Status start_symbol_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
   // Nothing where no debuginfod is named, and machines send no binaries.

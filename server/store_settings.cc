@@ -73,6 +73,14 @@ std::function<Result<int64_t>()> free_bytes(const config::ServerConfig& config) 
   return [folder = config.data_dir] { return store::free_bytes(folder); };
 }
 
+objects::StoreAddress object_store_address(const config::ServerConfig& config) {
+  return {.address = config.objects_address,
+          .endpoint = config.objects_endpoint,
+          .region = config.objects_region,
+          .credentials_file = config.objects_credentials_file,
+          .ca = config.objects_ca};
+}
+
 std::function<Status(uint64_t bytes)> room_check(const config::ServerConfig& config) {
   return [folder = config.data_dir,
           limits = retention_limits(config, config.data_dir)](uint64_t bytes) -> Status {

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "config/server_config.h"
+#include "objects/object_store.h"
 #include "store/ingest.h"
 #include "store/retention/retention_limits.h"
 
@@ -20,6 +21,9 @@ store::IngestOptions ingest_options(const config::ServerConfig& config, const st
 
 // Free bytes of the disk that the data directory is on. What these two return may be called from any thread.
 std::function<Result<int64_t>()> free_bytes(const config::ServerConfig& config);
+
+// Without an address where the configuration names none.
+objects::StoreAddress object_store_address(const config::ServerConfig& config);
 
 // Fails where the disk has no room for so many bytes besides those that stay free.
 std::function<Status(uint64_t bytes)> room_check(const config::ServerConfig& config);

@@ -77,6 +77,16 @@ inline constexpr WorkKind kEpochs{
     .tolerance = std::chrono::minutes(60),
     .hint = "rows take more room in the database that store.address names; check that database"};
 
+// What is new in the data directory is copied to the object store. A pass ends after some hundred MiB, and one block.
+inline constexpr WorkKind kObjects{
+    .name = "objects",
+    .what = "copying to the object store",
+    .retry = std::chrono::minutes(1),
+    .tolerance = std::chrono::minutes(30),
+    .hint =
+        "what came since would be lost with the disk; check the server that objects.endpoint names, and the "
+        "credentials in objects.credentials_file"};
+
 // Spans that came one by one become segments, small segments larger ones, and old ones are dropped.
 inline constexpr WorkKind kSpans{
     .name = "spans",

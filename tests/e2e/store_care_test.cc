@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "base/file.h"
 #include "base/hex.h"
 #include "base/time.h"
 #include "http/client.h"
@@ -138,6 +139,33 @@ std::string answers_before(const TestServer& server, int64_t time_ns) {
     all += answer.out;
   }
   return all;
+}
+
+TEST(StoreCare, AServerThatLostItsDiskComesBackFromItsObjectStore) {
+  const TemporaryFolder folder;
+  const std::string data = folder / "data";
+  TestServer server(
+      data, fmt::format("[objects]\naddress = \"file://{}\"\ninterval = \"1s\"\n", folder / "objects"));
+  ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    put(server, seed);
+  }
+  wait_for_rows(data, 5);
+  const auto before = self_of(top({"--server", server.address()}));
+  ASSERT_TRUE(eventually([&] {
+    const auto manifest = read_file(folder / "objects" + "/manifest", 1 << 20);
+    return manifest && manifest->contains("packs/0000000000000000001-0000000000000000005 ");
+  })) << server.process().err();
+  server.crash();
+  std::filesystem::remove_all(data);
+  const Finished restored = run({"plimsoll", "store", "restore", "--from", "file://" + (folder / "objects"),
+                                 "--data", folder / "restored"});
+  ASSERT_EQ(restored.status, 0) << restored.err;
+  EXPECT_THAT(restored.out, HasSubstr("5 raw profiles have no rows yet"));
+  TestServer second(folder / "restored");
+  ASSERT_TRUE(second.becomes_ready()) << second.process().err();
+  wait_for_rows(folder / "restored", 5);
+  EXPECT_EQ(self_of(top({"--server", second.address()})), before);
 }
 
 TEST(StoreCare, ABackupTakenUnderLoadAnswersAsTheServerDid) {

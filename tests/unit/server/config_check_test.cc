@@ -55,6 +55,13 @@ TEST_F(ConfigCheck, NamesADebuginfodThatIsNone) {
               ElementsAre(AllOf(StartsWith("error symbols.debuginfod"), HasSubstr("http://HOST:PORT"))));
 }
 
+TEST_F(ConfigCheck, NamesAnObjectStoreThatIsNone) {
+  EXPECT_THAT(findings("[server]\ndata = \"FOLDER/data\"\n[objects]\naddress = \"s3://profiles\"\n"),
+              ElementsAre(AllOf(StartsWith("error objects.address"), HasSubstr("https://HOST"))));
+  EXPECT_THAT(findings("[server]\ndata = \"FOLDER/data\"\n[objects]\naddress = \"file://FOLDER/objects\"\n"),
+              IsEmpty());
+}
+
 TEST_F(ConfigCheck, NamesWhatWouldKeepAServerFromStarting) {
   std::filesystem::create_directory(folder_ / "letters");
   write("letters/to-mother.txt", "dear");

@@ -3,15 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
 #include "objects/object_store.h"
+#include "server/passes.h"
 #include "store/care/check.h"
 #include "store/care/object_restore.h"
 #include "store/objects/manifest.h"
@@ -401,6 +404,25 @@ TEST_F(CareObjectsTest, AnS3ServerBringsADirectoryBack) {
   ASSERT_TRUE(report) << report.error().text();
   build_rows(restored_, 3);
   EXPECT_EQ(answers(restored_), answers(path_));
+}
+
+TEST_F(CareObjectsTest, ThePassOfAServerComesAgainAtOnceWhereSomethingIsLeft) {
+  fill_care_directory(path_, 1, 2, 9);
+  auto pass = server::objects_pass(std::make_unique<WriteBehind>(path_, std::make_unique<MemoryStore>(kept_),
+                                                                 WriteBehindOptions{.pass_bytes = 1}),
+                                   std::chrono::minutes(1));
+  const auto first = pass(std::stop_token());
+  ASSERT_TRUE(first) << first.error().text();
+  EXPECT_EQ(first->after, std::chrono::nanoseconds(0));
+  auto last = first;
+  for (int i = 0; i < 10 && last && last->after == std::chrono::nanoseconds(0); ++i) {
+    last = pass(std::stop_token());
+  }
+  ASSERT_TRUE(last) << last.error().text();
+  EXPECT_EQ(last->after, std::chrono::nanoseconds(std::chrono::minutes(1)));
+  kept_->fails_from = 0;
+  fill_care_directory(path_, 3, 3, 9);
+  EXPECT_FALSE(pass(std::stop_token())) << "which readiness tells";
 }
 
 TEST(ObjectManifestTest, IsWhatWasWritten) {
