@@ -273,6 +273,10 @@ Result<ObjectRestoreReport> restore_from_objects(objects::ObjectStore& store, co
   if (const Status is_free = expect_nothing_at(to); !is_free) {
     return propagate(is_free, "restoring {} from {}", data_dir, from);
   }
+  // Before a folder is made for it.
+  if (const auto manifest = read_manifest(store); !manifest) {
+    return propagate(manifest, "restoring {} from {}", data_dir, from);
+  }
   ObjectRestoreReport report;
   const auto fill = [&](const std::string& temporary) -> Status {
     ObjectRestorer restorer(store, temporary, show);
