@@ -130,7 +130,7 @@ void add_restore(CLI::App& store, StoreRestoreOptions& options) {
   restore
       ->add_option(
           "--ca", options.ca,
-          "Of s3://: PEM file of the authority that signs the server's certificate, in place of those "
+          "Of s3://: PEM file of the authority that signs the server's certificate, instead of those "
           "that this machine trusts")
       ->type_name("FILE");
   restore->footer(
@@ -177,7 +177,7 @@ void add_copy(CLI::App& store, StoreCopyOptions& options) {
       ->type_name("DIR")
       ->required();
   copy->add_option("--to", options.to,
-                   "Where the rows are to be: clickhouse://[USER@]HOST[:PORT]/DATABASE, clickhouses:// for "
+                   "Where the rows must go: clickhouse://[USER@]HOST[:PORT]/DATABASE, clickhouses:// for "
                    "TLS, or directory")
       ->type_name("PLACE")
       ->required();

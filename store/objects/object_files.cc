@@ -43,7 +43,7 @@ Status get_file(objects::ObjectStore& store, const std::string& path, const Stor
       return propagate(part);
     }
     if (part->size() != expected) {
-      return fail(ErrorCode::kCorrupt, "the object {} has {} bytes in place of {}", key, part->size(),
+      return fail(ErrorCode::kCorrupt, "the object {} has {} bytes instead of {}", key, part->size(),
                   expected);
     }
     hasher.add(as_bytes(*part));

@@ -186,23 +186,23 @@ Status WriteBehind::copy_packs() {
     return propagate(oldest);
   }
   const int64_t oldest_sequence = *oldest ? (*oldest)->sequence : INT64_MAX;
-  std::vector<std::string> packs = draft_.paths_below("packs/");
-  auto last = packs.empty() ? std::nullopt : pack_at(packs.back());
-  const auto new_one = (*archive)->next_after(last ? last->last : 0);
+  const std::vector<std::string> packs = draft_.paths_below("packs/");
+  // Without a pack: before the first profile.
+  PackRange last = packs.empty() ? PackRange() : pack_at(packs.back()).value_or(PackRange());
+  const auto new_one = (*archive)->next_after(last.last);
   if (!new_one) {
     return propagate(new_one);
   }
   // Numbers have no gaps: retention has dropped profiles that were never packed. A restored archive must have none either.
-  if (last && new_one->has_value() && (*new_one)->sequence > last->last + 1) {
+  if (last.last != 0 && new_one->has_value() && (*new_one)->sequence > last.last + 1) {
     for (const std::string& path : packs) {
       draft_.drop(path, options_.now_ns() + options_.keep_dropped_ns);
     }
-    packs.clear();
-    last = std::nullopt;
+    last = {};
   }
-  bool grows =
-      last && draft_.files.at(packs.back()).bytes < options_.pack_bytes && oldest_sequence <= last->first;
-  int64_t after = !last ? 0 : grows ? last->first - 1 : last->last;
+  bool grows = last.last != 0 && draft_.files.at(packs.back()).bytes < options_.pack_bytes &&
+               oldest_sequence <= last.first;
+  int64_t after = grows ? last.first - 1 : last.last;
   bool has_more = new_one->has_value();
   while (has_more && !is_over_budget()) {
     const auto pack = next_pack(**archive, after);
@@ -215,7 +215,7 @@ Status WriteBehind::copy_packs() {
     if (const Status stored = put(pack_path(pack->range()), as_bytes(pack->content()), 0); !stored) {
       return stored;
     }
-    if (std::exchange(grows, false) && pack->range().last != last->last) {
+    if (std::exchange(grows, false) && pack->range().last != last.last) {
       draft_.drop(packs.back(), options_.now_ns() + kNsPerHour);
     }
     after = pack->range().last;

@@ -6,9 +6,9 @@ namespace plimsoll::traces {
 namespace {
 
 constexpr std::array<std::string_view, kItemKinds> kKindNames{
-    "request", "running", "runnable", "blocked",     "lock_wait",       "lock_hold", "phase", "syscall",
-    "fault",   "wake",    "disk",     "packet_sent", "packet_received", "sample",    "rpc",   "span",
-    "annotation"};
+    "request",         "running", "runnable", "blocked", "lock_wait", "lock_hold",
+    "phase",           "syscall", "fault",    "wake",    "disk",      "packet_sent",
+    "packet_received", "sample",  "rpc",      "span",    "annotation"};
 
 constexpr ItemKinds kSpans = kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kSpan);
 constexpr ItemKinds kRequests = kinds_of(ItemKind::kRequest);
