@@ -43,6 +43,9 @@ Result<symbolizer::SymbolizeReport> SymbolPasses::run(bool look_for_better) {
     return propagate(blocks);
   }
   symbolizer::SymbolizeReport all;
+  if (blocks->empty()) {
+    return all;
+  }
   for (const auto& block : std::views::reverse(*blocks)) {
     const bool is_newest = block == blocks->back();
     if (block->number() < first_unfinished_ && !symbolizer_.has_left(block->number())) {

@@ -334,9 +334,10 @@ SumsStatement sums_statement(const AggregateRequest& request, const EpochBatches
       intersection_of(filter[Column::kStack], stacks_of_wanted(request, epoch.newest.entries.stacks));
   add_conditions(filter, epoch, statement);
   statement.sql += fmt::format(
-      ") ANY LEFT JOIN (SELECT event, toUInt32(first_origin + arrayJoin(range(run_length))) AS origin, "
-      "event_group, origin_group, machine_group, toUInt8(1) AS has_factor{} FROM factors) USING (event, "
-      "origin) GROUP BY {} FORMAT RowBinary",
+      ") AS selected ANY LEFT JOIN (SELECT event, toUInt32(first_origin + arrayJoin(range(run_length))) AS "
+      "origin, "
+      "event_group, origin_group, machine_group, toUInt8(1) AS has_factor{} FROM factors) AS weighed USING "
+      "(event, origin) GROUP BY {} FORMAT RowBinary",
       factors, keys);
   return asked;
 }

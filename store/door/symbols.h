@@ -52,7 +52,7 @@ class Symbols {
  public:
   virtual ~Symbols() = default;
 
-  // Of all blocks there are now, the newest last: it alone gets new locations.
+  // Of all blocks there are now, the newest last: it alone gets new locations. A store may have none before its first profile.
   virtual Result<std::vector<std::unique_ptr<BlockSymbols>>> blocks() = 0;
 };
 

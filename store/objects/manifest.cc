@@ -98,6 +98,11 @@ bool read_line(std::string_view line, Manifest& manifest) {
   return true;
 }
 
+// By then there is no local file that could be of the same version.
+LeavingFile leaving_file(const std::string& path, const StoredFile& file, int64_t remove_at_ns) {
+  return {.path = path, .file = {.bytes = file.bytes, .hash = file.hash}, .remove_at_ns = remove_at_ns};
+}
+
 std::string checksum_line(std::string_view lines) {
   return fmt::format("{}{:016x}\n", kChecksum, checksum64(as_bytes(lines)));
 }
@@ -108,7 +113,7 @@ void Manifest::set(const std::string& path, const StoredFile& file, int64_t now_
   const auto [at, is_new] = files.try_emplace(path, file);
   if (!is_new) {
     if (at->second.hash != file.hash) {
-      leaving.push_back({.path = path, .file = at->second, .remove_at_ns = now_ns + kReadersNs});
+      leaving.push_back(leaving_file(path, at->second, now_ns + kReadersNs));
     }
     at->second = file;
   }
@@ -122,7 +127,7 @@ void Manifest::drop(const std::string& path, int64_t remove_at_ns) {
   if (at == files.end()) {
     return;
   }
-  leaving.push_back({.path = path, .file = at->second, .remove_at_ns = remove_at_ns});
+  leaving.push_back(leaving_file(path, at->second, remove_at_ns));
   files.erase(at);
 }
 

@@ -83,7 +83,9 @@ TEST_F(CopyParts, HaveAllThatTheBlocksHaveAndAreSound) {
   EXPECT_GT(sums->hits, 0);
   LocalParts from = source();
   LocalParts to = target();
-  for (const PartState& part : *from.parts()) {
+  const auto parts = from.parts();
+  ASSERT_TRUE(parts && parts->size() == kBlocks);
+  for (const PartState& part : *parts) {
     SCOPED_TRACE(part.number);
     EXPECT_EQ(testing::shown_part(to, part.number), testing::shown_part(from, part.number));
   }
