@@ -37,6 +37,7 @@ const std::map<std::string, std::string> kNotRun = {
     {"plimsoll experiment watch", "goes on until all was observed"},
     {"plimsoll top --watch", "goes on until it is stopped; views_test runs it"},
     {"plimsoll regressions --server", "asks about the last day; regressions_test runs it"},
+    {"plimsoll store copy", "needs a ClickHouse; clickhouse_copy_test runs it"},
     {"plimsoll store repair", "needs a database that is lost; store_care_e2e_test runs it"},
     {"plimsoll symbolize --build-id", "names a build that the reader has; symbolize_test runs it"},
 };
