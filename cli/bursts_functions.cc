@@ -24,9 +24,10 @@ Result<BurstFunctions> BurstFunctions::open(const std::vector<std::string>& bina
     if (!made) {
       return with_field(propagate(made), "--binary");
     }
-    if (made->mapped) {
-      std::string build_id(made->mapped->table.identity());
-      functions.tables_.emplace(std::move(build_id), std::move(made->mapped));
+    auto mapped = std::move(made->mapped);
+    if (mapped.has_value()) {
+      std::string build_id(mapped->table.identity());
+      functions.tables_.emplace(std::move(build_id), std::move(mapped));
     }
   }
   return functions;
@@ -39,7 +40,8 @@ const symbolizer::Symtab* BurstFunctions::table_of(const std::string& build_id) 
       found->second.emplace(std::move(*table));
     }
   }
-  return found->second ? &found->second->table : nullptr;
+  const auto& known = found->second;
+  return known.has_value() ? &known->table : nullptr;
 }
 
 Result<std::vector<std::string>> BurstFunctions::functions_in(const std::string& build_id,

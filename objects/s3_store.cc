@@ -80,7 +80,7 @@ Result<std::vector<ObjectInfo>> S3Store::list(const std::string& prefix) {
     if (!page) {
       return propagate(page, "listing the objects {}", prefix);
     }
-    for (ObjectInfo& object : page->objects) {
+    for (const ObjectInfo& object : page->objects) {
       if (object.key.starts_with(begin)) {
         objects.push_back({object.key.substr(begin.size()), object.bytes});
       }

@@ -183,11 +183,11 @@ ProcessThreads threads_of_process(const identity::ProcFs& proc_fs, uint32_t pid)
   threads.is_nested = numbers_of(proc_fs, pid).size() > 1;
   std::vector<identity::NamedThread> live = proc_fs.threads(pid);
   live.push_back({pid, proc_fs.comm(pid)});
-  for (identity::NamedThread& thread : live) {
+  for (const identity::NamedThread& thread : live) {
     const std::vector<uint32_t> numbers =
         threads.is_nested ? numbers_of(proc_fs, thread.tid) : std::vector{thread.tid};
     if (!numbers.empty()) {
-      threads.by_own_id.try_emplace(numbers.back(), std::move(thread));
+      threads.by_own_id.try_emplace(numbers.back(), thread);
     }
   }
   return threads;

@@ -433,7 +433,7 @@ Status LocalParts::read_names(int64_t number, const UseNames& use) {
   }
   std::vector<Binding> names;
   // A location that was looked up in vain has one row, without a frame.
-  Status read = sqlite::for_each_row(
+  const Status read = sqlite::for_each_row(
       catalogue->database().query(
           "SELECT binding.location, frame.location IS NOT NULL, function.name, function.linkage_name, "
           "source_file.path, line, source_column, discriminator, start_line, is_inlined FROM binding "

@@ -185,16 +185,18 @@ Status WriteBehind::copy_packs() {
   if (!oldest) {
     return propagate(oldest);
   }
-  const int64_t oldest_sequence = *oldest ? (*oldest)->sequence : INT64_MAX;
+  const std::optional<ReceivedProfile> oldest_profile = *oldest;
+  const int64_t oldest_sequence = oldest_profile.has_value() ? oldest_profile->sequence : INT64_MAX;
   const std::vector<std::string> packs = draft_.paths_below("packs/");
   // Without a pack: before the first profile.
   PackRange last = packs.empty() ? PackRange() : pack_at(packs.back()).value_or(PackRange());
-  const auto new_one = (*archive)->next_after(last.last);
-  if (!new_one) {
-    return propagate(new_one);
+  auto found = (*archive)->next_after(last.last);
+  if (!found) {
+    return propagate(found);
   }
+  const std::optional<ArchivedProfile> new_one = std::move(*found);
   // Numbers have no gaps: retention has dropped profiles that were never packed. A restored archive must have none either.
-  if (last.last != 0 && new_one->has_value() && (*new_one)->sequence > last.last + 1) {
+  if (last.last != 0 && new_one.has_value() && new_one->sequence > last.last + 1) {
     for (const std::string& path : packs) {
       draft_.drop(path, options_.now_ns() + options_.keep_dropped_ns);
     }
@@ -203,7 +205,7 @@ Status WriteBehind::copy_packs() {
   bool grows = last.last != 0 && draft_.files.at(packs.back()).bytes < options_.pack_bytes &&
                oldest_sequence <= last.first;
   int64_t after = grows ? last.first - 1 : last.last;
-  bool has_more = new_one->has_value();
+  bool has_more = new_one.has_value();
   while (has_more && !is_over_budget()) {
     const auto pack = next_pack(**archive, after);
     if (!pack) {
@@ -228,15 +230,16 @@ Status WriteBehind::copy_packs() {
 Result<ProfilePack> WriteBehind::next_pack(Archive& archive, int64_t after) const {
   ProfilePack pack;
   while (pack.content().size() < options_.pack_bytes) {
-    const auto profile = archive.next_after(after);
-    if (!profile) {
-      return propagate(profile);
+    auto found = archive.next_after(after);
+    if (!found) {
+      return propagate(found);
     }
-    if (!profile->has_value()) {
+    const std::optional<ArchivedProfile> profile = std::move(*found);
+    if (!profile.has_value()) {
       break;
     }
-    pack.add(**profile);
-    after = (*profile)->sequence;
+    pack.add(*profile);
+    after = profile->sequence;
   }
   return pack;
 }

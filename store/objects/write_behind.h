@@ -26,7 +26,7 @@ namespace plimsoll::store {
 
 struct WriteBehindOptions {
   // For how long objects stay of what retention has dropped from the directory.
-  int64_t keep_dropped_ns = 7 * 24 * kNsPerHour;
+  int64_t keep_dropped_ns = int64_t{7} * 24 * kNsPerHour;
   // From one copy of a database to the next: live.db changes all the time.
   int64_t database_pause_ns = 5 * kNsPerMinute;
   // A pack that is smaller is replaced by a larger one when profiles come.

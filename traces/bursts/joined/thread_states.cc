@@ -273,7 +273,6 @@ class Joining {
       case BurstEventKind::kPacketSent:
       case BurstEventKind::kPacketReceived:
         // Most come in interrupts, upon whichever thread, idle ones too.
-        return;
       case BurstEventKind::kRpcIn:
       case BurstEventKind::kRpcOut:
       case BurstEventKind::kRpcEnd:
