@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/sort_stably.h"
 #include "base/unique_fd.h"
 #include "daemon/scrape/network.h"
 
@@ -83,8 +84,8 @@ std::vector<std::pair<uint32_t, std::string>> announced_files(const std::string&
                     files.size() - kMaxFiles, files.size(), printable(folder)));
     std::vector<uint32_t> live = proc_fs.pids();
     std::ranges::sort(live);
-    std::ranges::stable_partition(
-        files, [&](const auto& file) { return std::ranges::binary_search(live, file.first); });
+    // Of those that live first.
+    sort_stably(files, [&](const auto& file) { return !std::ranges::binary_search(live, file.first); });
     files.resize(kMaxFiles);
   }
   return files;
