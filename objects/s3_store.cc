@@ -1,20 +1,13 @@
 #include "objects/s3_store.h"
 
-#include <algorithm>
-#include <chrono>
-#include <thread>
-
 #include "base/random.h"
+#include "base/retry_pause.h"
 #include "base/stop_scope.h"
-#include "base/time.h"
 #include "http/sha256.h"
 #include "objects/s3_answers.h"
 
 namespace plimsoll::objects {
 namespace {
-
-// A stop is seen within so long.
-constexpr int64_t kPauseStepNs = 50 * kNsPerMs;
 
 http::ClientOptions client_options(const S3Options& options) {
   return {.base_url = options.endpoint,
@@ -109,7 +102,7 @@ Result<http::Response> S3Store::send_again_and_again(std::string_view method,
     if (!may_help || attempt >= options_.max_attempts) {
       return answer;
     }
-    if (const Status paused = pause(attempt); !paused) {
+    if (const Status paused = pause_before_retry(attempt, options_.first_pause_ns, random_); !paused) {
       return propagate(paused);
     }
   }
@@ -129,20 +122,6 @@ Result<http::Response> S3Store::send(std::string_view method, const std::string&
     return stopped ? std::move(response) : propagate(stopped);
   }
   return response->ok() ? std::move(response) : std::unexpected(s3_error(*response));
-}
-
-// Random, so that servers that failed together do not come again together.
-Status S3Store::pause(int attempt) {
-  const int64_t longest_ns = options_.first_pause_ns << static_cast<unsigned>(attempt - 1);
-  int64_t left_ns =
-      longest_ns / 2 + static_cast<int64_t>(random_() % static_cast<uint64_t>(longest_ns / 2 + 1));
-  for (; left_ns > 0; left_ns -= kPauseStepNs) {
-    if (const Status stopped = check_stop(); !stopped) {
-      return stopped;
-    }
-    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left_ns, kPauseStepNs)));
-  }
-  return {};
 }
 
 }  // namespace plimsoll::objects

@@ -45,7 +45,6 @@ class S3Store : public ObjectStore {
                                               std::string_view body);
   Result<http::Response> send(std::string_view method, const std::string& path_and_query,
                               std::string_view body);
-  Status pause(int attempt);
 
   S3Options options_;
   http::Client client_;

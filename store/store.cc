@@ -61,7 +61,7 @@ class DirectorySource : public Source {
   const std::string data_dir_;
   mutable std::mutex mutex_;
   std::shared_ptr<Source> source_;  // protected by mutex_; null: not opened yet
-  RowsAddress rows_;                // likewise: that it is of
+  RowsAddress rows_;                // protected by mutex_: the rows that source_ reads
 };
 
 }  // namespace

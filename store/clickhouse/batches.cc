@@ -192,7 +192,7 @@ Result<std::shared_ptr<const CommittedBatches::Epochs>> CommittedBatches::newest
 Result<CommittedBatches::Epochs> CommittedBatches::follow(Queryable& server, uint32_t oldest_epoch,
                                                           uint64_t newest_batch) const {
   const uint64_t known = epochs_->empty() ? 0 : epochs_->rbegin()->second.newest.batch;
-  // A smaller number: the tables were made anew.
+  // A smaller number: the tables were dropped and created again.
   if (known != 0 && newest_batch >= known) {
     const auto marks = newest_batch == known ? Result<std::vector<BatchMark>>(std::vector<BatchMark>())
                                              : read_marks(server, known);

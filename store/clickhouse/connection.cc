@@ -1,20 +1,16 @@
 #include "store/clickhouse/connection.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "base/hex.h"
 #include "base/random.h"
+#include "base/retry_pause.h"
 #include "base/stop_scope.h"
-#include "base/time.h"
 #include "store/clickhouse/server_error.h"
 
 namespace plimsoll::store::clickhouse {
 namespace {
 
-// A stop is seen within so long.
-constexpr int64_t kPauseStepNs = 50 * kNsPerMs;
 // A boundary that no body can hold but by a chance of 2^-128.
 constexpr size_t kBoundaryBytes = 16;
 constexpr size_t kMaxShownBytes = 80;
@@ -162,7 +158,7 @@ Result<std::string> Connection::send_again_and_again(const Sent& sent, std::stri
     if (!may_help || attempt >= options_.max_attempts) {
       return answer;
     }
-    if (const Status paused = pause(attempt); !paused) {
+    if (const Status paused = pause_before_retry(attempt, options_.first_pause_ns, random_); !paused) {
       return propagate(paused);
     }
   }
@@ -186,20 +182,6 @@ Result<std::string> Connection::send(http::Client& client, const Sent& sent, std
     return std::unexpected(server_error(*response, what));
   }
   return std::move(response->body);
-}
-
-// Random, so that servers that failed together do not come again together.
-Status Connection::pause(int attempt) {
-  const int64_t longest_ns = options_.first_pause_ns << static_cast<unsigned>(attempt - 1);
-  int64_t left_ns =
-      longest_ns / 2 + static_cast<int64_t>(random_() % static_cast<uint64_t>(longest_ns / 2 + 1));
-  for (; left_ns > 0; left_ns -= kPauseStepNs) {
-    if (const Status stopped = check_stop(); !stopped) {
-      return stopped;
-    }
-    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left_ns, kPauseStepNs)));
-  }
-  return {};
 }
 
 std::unique_ptr<Connection> ConnectionPool::take() {

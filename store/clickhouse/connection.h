@@ -87,7 +87,6 @@ class Connection : public Queryable {
   Sent with_tables(std::string_view sql, std::span<const ExternalTable> tables) const;
   Result<std::string> send_again_and_again(const Sent& sent, std::string_view what);
   Result<std::string> send(http::Client& client, const Sent& sent, std::string_view what);
-  Status pause(int attempt);
 
   ConnectionOptions options_;
   http::Client client_;

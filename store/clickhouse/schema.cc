@@ -299,7 +299,7 @@ Result<ServerVersion> parse_version(std::string_view text) {
 }
 
 Status drop_epoch(Queryable& server, uint32_t epoch) {
-  // Its marks first: from then on nobody reads it, and who has begun to finds that out (ClickHouseRows).
+  // Its marks first: from then on no question reads it, and a question that has begun to finds that out (ClickHouseRows).
   std::vector<std::string_view> names{"batches", "name_batches"};
   for (const Table& table : tables()) {
     if (table.is_by_epoch && std::ranges::find(names, table.name) == names.end()) {

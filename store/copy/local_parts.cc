@@ -28,7 +28,7 @@ namespace {
 constexpr size_t kRowsPerSegment = 4'000'000;
 constexpr size_t kNamesAtOnce = 20'000;
 
-// Of names that are copied: nobody asks for another one.
+// Of names that are copied. A part does not tell the generation that they had, and nothing reads it.
 constexpr int64_t kCopiedGeneration = 1;
 
 // What of a block's catalogue stands beside its dictionaries.

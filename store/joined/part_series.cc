@@ -148,7 +148,7 @@ Result<PartContents> PartSeries::read(Member& member) const {
   return contents;
 }
 
-// While the entries of one part are added, the names of the one before it are, and the one after it is read. Each is let go of then: of a long
+// While the entries of one part are added, the names of the one before it are, and the one after it is read. Each is freed then: of a long
 // history as much is in memory as the union has.
 Status PartSeries::read_union() {
   Result<PartContents> next = read(members_[0]);

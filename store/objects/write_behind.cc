@@ -455,7 +455,7 @@ Status WriteBehind::write_manifest() {
       return propagate(written, "writing the manifest");
     }
     manifest_ = draft_;
-    // Whoever takes over from now on is another.
+    // A writer that takes over from now on has another ID.
     found_writer_ = writer_;
   }
   Status removed;
