@@ -14,6 +14,8 @@ inline constexpr uint32_t kMachines = 5000;
 inline constexpr uint32_t kJobs = 400;
 inline constexpr uint32_t kStacksOfJob = 500;
 inline constexpr uint32_t kEvents = 6;
+inline constexpr uint32_t kOrigins = 250'000;
+inline constexpr uint32_t kQuickOrigins = 10'000;  // with --quick: two windows, so that events 1 and 2 occur
 
 // An origin is the profile of one machine in one window of time; windows follow each other.
 inline uint32_t machine_of(uint32_t origin) {

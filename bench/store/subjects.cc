@@ -9,8 +9,6 @@
 namespace plimsoll::bench {
 namespace {
 
-constexpr uint32_t kOrigins = 250'000;
-constexpr uint32_t kQuickOrigins = 10'000;  // two windows, so that events 1 and 2 occur
 constexpr uint64_t kReplayedRows = 10'000'000;
 constexpr uint64_t kQuickReplayedRows = 300'000;
 
