@@ -25,4 +25,10 @@ Status measure_history(const Flags& flags, Report& report);
 // Time and memory by number of rows.
 Status measure_growth(const Flags& flags, Report& report);
 
+// With --store clickhouse (bench/store/clickhouse). The rows of measure_profiles(): inserts and size; queries beside hand-written SQL and the
+// local store.
+Status measure_clickhouse(const Flags& flags, Report& report);
+// A tenth of these rows: the same queries beside the local store alone.
+Status measure_clickhouse_crossover(const Flags& flags, Report& report);
+
 }  // namespace plimsoll::bench
