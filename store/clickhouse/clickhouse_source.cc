@@ -43,7 +43,10 @@ Result<Contents> ClickHouseSource::newest(const TimeSpans& times) {
 }
 
 Result<ClickHouseSource::Chosen> ClickHouseSource::choose(const TimeSpans& times) {
-  const std::lock_guard lock(mutex_);
+  const auto held = following_.lock();
+  if (!held) {
+    return propagate(held);
+  }
   if (const Status followed = follow_epochs(); !followed) {
     return propagate(followed);
   }
@@ -78,6 +81,7 @@ Result<ClickHouseSource::Chosen> ClickHouseSource::choose(const TimeSpans& times
     chosen.epochs.push_back(newest);
   }
   chosen.parts = {chosen.epochs.begin(), chosen.epochs.end()};
+  const std::lock_guard lock(mutex_);
   chosen.series = series_.of(chosen.parts);
   return chosen;
 }
@@ -111,13 +115,15 @@ void ClickHouseSource::forget_others(const CommittedBatches::Epochs& epochs) {
   for (const auto& [number, epoch] : epochs_) {
     known.insert(epoch.get());
   }
+  const std::lock_guard lock(mutex_);
   series_.forget_where([&](const PartReader& part) { return !known.contains(&part); });
 }
 
 void ClickHouseSource::forget_dropped() {
-  const std::lock_guard lock(mutex_);
   // What fails now fails again with the next question, which says so.
-  static_cast<void>(follow_epochs().has_value());
+  if (const auto held = following_.lock()) {
+    static_cast<void>(follow_epochs().has_value());
+  }
 }
 
 std::vector<uint64_t> ClickHouseSource::lineages() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/stoppable_mutex.h"
 #include "store/clickhouse/batches.h"
 #include "store/clickhouse/connection.h"
 #include "store/clickhouse/epoch_reader.h"
@@ -19,7 +20,8 @@
 namespace plimsoll::store::clickhouse {
 
 // Beside a writer, in another process or this one. Without anything new a question costs two short statements before its own. Entries of
-// epochs that were asked for last are in memory, those of others are read again.
+// epochs that were asked for last are in memory, those of others are read again. A question waits for others that ask the server, at most as
+// long as it may take itself (check_stop()).
 class ClickHouseSource : public Source {
  public:
   // The tables are there (prepare_tables). `max_bytes`: as RecentSeries has it.
@@ -47,9 +49,10 @@ class ClickHouseSource : public Source {
 
   const std::shared_ptr<ConnectionPool> connections_;
   CommittedBatches committed_;
+  StoppableMutex following_;                                 // held while the server is asked
+  std::map<uint32_t, std::shared_ptr<EpochReader>> epochs_;  // protected by following_; by number
   mutable std::mutex mutex_;
-  std::map<uint32_t, std::shared_ptr<EpochReader>> epochs_;  // protected by mutex_; by number
-  RecentSeries series_;                                      // likewise
+  RecentSeries series_;  // protected by mutex_
 };
 
 }  // namespace plimsoll::store::clickhouse

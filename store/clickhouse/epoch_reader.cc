@@ -29,7 +29,10 @@ EpochReader::State EpochReader::state() const {
 }
 
 Result<EpochTimes> EpochReader::times() {
-  const std::lock_guard lock(times_mutex_);
+  const auto held = times_mutex_.lock();
+  if (!held) {
+    return propagate(held);
+  }
   const EpochBatches batches = state().batches;
   if (timed_origins_ >= batches.newest.entries.origins) {
     return times_;
@@ -88,7 +91,10 @@ Result<int64_t> EpochReader::version() {
 }
 
 Result<PartContents> EpochReader::read(const EntriesMark& known) {
-  const std::lock_guard lock(mutex_);
+  const auto held = mutex_.lock();
+  if (!held) {
+    return propagate(held);
+  }
   const State state = this->state();
   PartContents contents;
   contents.version = state.version;
@@ -146,8 +152,7 @@ void EpochReader::forget_unless_extended(const State& state) {
 }
 
 void EpochReader::forget_old_entries() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock) {
+  if (const auto held = mutex_.try_lock()) {
     forget_unless_extended(state());
   }
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/stoppable_mutex.h"
 #include "store/clickhouse/batches.h"
 #include "store/clickhouse/connection.h"
 #include "store/clickhouse/epoch_names.h"
@@ -74,11 +75,11 @@ class EpochReader : public PartReader {
   std::optional<DamagedPart> damage_;
   Clock::time_point damaged_until_;
 
-  std::mutex times_mutex_;
-  EpochTimes times_;          // protected by times_mutex_
-  size_t timed_origins_ = 1;  // likewise: of which they are
+  StoppableMutex times_mutex_;  // held while the server is asked, as is the next one
+  EpochTimes times_;            // protected by times_mutex_
+  size_t timed_origins_ = 1;    // likewise: of which they are
 
-  std::mutex mutex_;
+  StoppableMutex mutex_;
   std::shared_ptr<const PartEntries>
       entries_;  // protected by mutex_, like all below; none: they were forgotten, or not read yet
   EpochNames names_;

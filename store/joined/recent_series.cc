@@ -31,7 +31,10 @@ class RecentSeries::Series::Update {
 
 std::optional<Result<Contents>> RecentSeries::Series::newest(const PartSeries::Readers& parts,
                                                              const PartFacts& facts) {
-  const std::lock_guard lock(mutex_);
+  const auto held = mutex_.lock();
+  if (!held) {
+    return Result<Contents>(propagate(held));
+  }
   const Update update(*this);
   if (!contents_.begins(parts)) {
     return std::nullopt;

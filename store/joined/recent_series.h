@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "base/result.h"
+#include "base/stoppable_mutex.h"
 #include "store/door/source.h"
 #include "store/joined/part_reader.h"
 #include "store/joined/part_rows.h"
@@ -26,7 +26,7 @@ class RecentSeries {
     Series(const PartSeries::Readers& parts, JoinParts join, uint64_t max_bytes)
         : parts_(parts), contents_(parts, join, max_bytes) {}
 
-    // Waits for others that read the same. Nothing: another question has gone on to further parts meanwhile.
+    // Waits for others that read the same, at most until check_stop() fails. Nothing: another question has gone on to further parts meanwhile.
     std::optional<Result<Contents>> newest(const PartSeries::Readers& parts, const PartFacts& facts);
 
    private:
@@ -34,7 +34,7 @@ class RecentSeries {
     class Update;
 
     PartSeries::Readers parts_;  // of RecentSeries: that it will have
-    std::mutex mutex_;
+    StoppableMutex mutex_;
     PartSeries contents_;  // protected by mutex_
     std::atomic<uint64_t> lineage_{contents_.lineage()};
     std::atomic<uint64_t> memory_bytes_{0};
