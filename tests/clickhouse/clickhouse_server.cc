@@ -9,6 +9,7 @@
 #include <csignal>
 #include <fstream>
 #include <memory>
+#include <utility>
 
 #include "base/spawn_settings.h"
 #include "http/address.h"
@@ -21,13 +22,14 @@ namespace {
 
 constexpr const char* kProgram = "/usr/sbin/clickhouse-server";
 
+// Of any address: it listens on loopback, or in a network of its test's.
 constexpr std::string_view kUsers = R"(<yandex>
 <profiles><default><max_memory_usage>2000000000</max_memory_usage></default></profiles>
 <quotas><default></default></quotas>
 <users>
-<default><password></password><networks><ip>127.0.0.1</ip></networks>
+<default><password></password><networks><ip>::/0</ip></networks>
 <profile>default</profile><quota>default</quota></default>
-<writer><password>secret</password><networks><ip>127.0.0.1</ip></networks>
+<writer><password>secret</password><networks><ip>::/0</ip></networks>
 <profile>default</profile><quota>default</quota></writer>
 </users>
 </yandex>
@@ -64,7 +66,8 @@ ClickHouseServer& ClickHouseServer::shared(Engine engine) {
   return *server;
 }
 
-ClickHouseServer::ClickHouseServer(Engine engine) : engine_(engine), port_(free_port()) {
+ClickHouseServer::ClickHouseServer(Engine engine, ClickHousePlace place)
+    : engine_(engine), place_(std::move(place)), port_(free_port()) {
   write_configuration();
   start();
 }
@@ -75,7 +78,9 @@ std::vector<std::string> ClickHouseServer::command() const {
     command.insert(command.end(), {"/usr/bin/node", source_file("tests/clickhouse/chdb_server.mjs"),
                                    packages(), folder_.path(), fmt::format("{}", port_)});
   } else {
-    command.insert(command.end(), {kProgram, "--config-file=" + (folder_ / "config.xml")});
+    const std::vector<std::string> server{kProgram, "--config-file=" + (folder_ / "config.xml")};
+    const std::vector<std::string> there = place_.running ? place_.running(server) : server;
+    command.insert(command.end(), there.begin(), there.end());
   }
   return command;
 }
@@ -84,13 +89,13 @@ void ClickHouseServer::write_configuration() const {
   std::ofstream(folder_ / "users.xml") << kUsers;
   std::ofstream(folder_ / "config.xml") << fmt::format(
       "<yandex><logger><level>error</level><log>{0}/log</log><errorlog>{0}/errors</errorlog></logger>\n"
-      "<http_port>{1}</http_port><listen_host>127.0.0.1</listen_host>\n"
+      "<http_port>{1}</http_port><listen_host>{2}</listen_host>\n"
       "<path>{0}/data/</path><tmp_path>{0}/tmp/</tmp_path><users_config>{0}/users.xml</users_config>\n"
       "<default_profile>default</default_profile><default_database>default</default_database>\n"
       "<mark_cache_size>67108864</mark_cache_size><uncompressed_cache_size>67108864</"
       "uncompressed_cache_size>\n"
       "<timezone>UTC</timezone></yandex>\n",
-      folder_.path(), port_);
+      folder_.path(), port_, place_.host);
 }
 
 // It ends with the test, however that ends.
@@ -123,7 +128,7 @@ void ClickHouseServer::kill() {
 }
 
 std::string ClickHouseServer::url() const {
-  return fmt::format("http://127.0.0.1:{}", port_);
+  return fmt::format("http://{}:{}", place_.host, port_);
 }
 
 store::clickhouse::ConnectionOptions ClickHouseServer::new_database() {

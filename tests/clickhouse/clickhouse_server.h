@@ -1,9 +1,10 @@
-// A ClickHouse, started by a test on loopback in a folder of its own: Debian's, of 2018 (scripts/install.sh --scale), or today's engine behind a
+// A ClickHouse, started by a test in a folder of its own, on loopback unless it says where: Debian's, of 2018 (scripts/install.sh --scale), or today's engine behind a
 // little HTTP server (chdb_server.mjs; scripts/install.sh --peers).
 #pragma once
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@ namespace plimsoll::testing {
 
 enum class ClickHouseEngine { kDebian, kToday };
 
+// Where a server runs that is not on loopback.
+struct ClickHousePlace {
+  std::string host = "127.0.0.1";  // it listens there, and the test reaches it there
+  // The command line that runs another one there, in the process that it is started as. Empty: that one itself.
+  std::function<std::vector<std::string>(const std::vector<std::string>& argv)> running = {};
+};
+
 class ClickHouseServer {
  public:
   using Engine = ClickHouseEngine;
@@ -24,7 +32,8 @@ class ClickHouseServer {
   // One of each for all tests of a program, which ends with it.
   static ClickHouseServer& shared(Engine engine = Engine::kDebian);
 
-  explicit ClickHouseServer(Engine engine = Engine::kDebian);
+  // Debian's alone can be elsewhere. It ends with the thread that starts it.
+  explicit ClickHouseServer(Engine engine = Engine::kDebian, ClickHousePlace place = {});
   ClickHouseServer(const ClickHouseServer&) = delete;
   ClickHouseServer& operator=(const ClickHouseServer&) = delete;
   ~ClickHouseServer() { kill(); }
@@ -43,6 +52,7 @@ class ClickHouseServer {
   std::vector<std::string> command() const;
 
   const Engine engine_;
+  const ClickHousePlace place_;
   TemporaryDirectory folder_;
   int port_ = 0;
   pid_t pid_ = -1;

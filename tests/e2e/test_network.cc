@@ -1,8 +1,12 @@
 #include "tests/e2e/test_network.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <sched.h>
 #include <unistd.h>
+
+#include <cstdlib>
 
 #include "tests/e2e/program.h"
 
@@ -69,7 +73,7 @@ std::string TestNetwork::address(int machine) const {
 
 // Unlike "ip netns exec" it leaves /sys as it is, where control groups are.
 std::vector<std::string> TestNetwork::running(int machine, const std::vector<std::string>& argv) const {
-  std::vector<std::string> command{kNsenter, "--net=/run/netns/" + name(machine)};
+  std::vector<std::string> command{kNsenter, "--net=" + file(machine)};
   command.push_back(argv[0].find('/') == std::string::npos ? program(argv[0]) : argv[0]);
   command.insert(command.end(), argv.begin() + 1, argv.end());
   return command;
@@ -81,6 +85,29 @@ bool TestNetwork::cut(int machine) const {
 
 bool TestNetwork::restore(int machine) const {
   return ip(fmt::format("-n {} link set to{} master hub", name(0), machine));
+}
+
+NetworkScope::NetworkScope(const TestNetwork& network, int machine) {
+  if (!network.is_made()) {
+    return;
+  }
+  before_ = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+  const int there = ::open(network.file(machine).c_str(), O_RDONLY | O_CLOEXEC);
+  if (before_ >= 0 && ::setns(there, CLONE_NEWNET) != 0) {
+    ::close(before_);
+    before_ = -1;
+  }
+  ::close(there);
+}
+
+NetworkScope::~NetworkScope() {
+  if (before_ >= 0) {
+    // What the test does next must not be in a network that is gone.
+    if (::setns(before_, CLONE_NEWNET) != 0) {
+      std::abort();
+    }
+    ::close(before_);
+  }
 }
 
 }  // namespace plimsoll::testing

@@ -18,6 +18,9 @@ class TestNetwork {
   // False where this user may not make such networks.
   bool is_made() const { return made_; }
 
+  // Of its namespace.
+  std::string file(int machine) const { return "/run/netns/" + name(machine); }
+
   // Machine 0 is the hub.
   std::string address(int machine) const;
   // The command line of a program that runs in a machine's network. `argv[0]` without a slash is one of our programs.
@@ -34,6 +37,22 @@ class TestNetwork {
   std::string prefix_;
   std::vector<std::string> made_namespaces_;
   bool made_ = false;
+};
+
+// As long as it lives, the thread that made it is in a machine's network, as are the threads and programs that this one starts. Destroyed by
+// that thread, once those have ended, and before the network.
+class NetworkScope {
+ public:
+  // Nothing where the network is not made.
+  NetworkScope(const TestNetwork& network, int machine);
+  NetworkScope(const NetworkScope&) = delete;
+  NetworkScope& operator=(const NetworkScope&) = delete;
+  ~NetworkScope();
+
+  bool is_entered() const { return before_ >= 0; }
+
+ private:
+  int before_ = -1;  // where the thread was, as a descriptor; -1: it is there still
 };
 
 }  // namespace plimsoll::testing
