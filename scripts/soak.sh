@@ -4,10 +4,10 @@
 # tables, and as many sent to a server; a million random operations on data directories, five minutes of writers and readers of one, and its bits flipped; the sweeps that kill the
 # server, the daemon and what merges segments at random moments, a thousand times, and the one that stops the store at every change of
 # its files; 500 builds that three workers name while one of them dies each second; 100,000 random addresses of each of many
-# binaries, looked up by us and by llvm-symbolizer; a server with an address space of 2 GiB under everything hostile at once, and each
+# binaries, looked up by us and by llvm-symbolizer; 200 times SIGKILL for a server or the ClickHouse that has its rows; a server with an address space of 2 GiB under everything hostile at once, and each
 # fuzz test with a limit of memory; programs that profile themselves under forks, signals and much else for ten minutes each; and the checks that .ci/run leaves out: computing tests under AddressSanitizer, clang-tidy over all
 # sources. --minutes N is how long each fuzz test runs (10 unless said), and the server is under attack (30 unless said); --fuzz-only,
-# --store-only, --crashes-only, --symbols-only, --hostile-only, --appprof-only and --checks-only leave out all else, and --only NAME, which may be
+# --store-only, --crashes-only, --clickhouse-only, --symbols-only, --hostile-only, --appprof-only and --checks-only leave out all else, and --only NAME, which may be
 # repeated, all but that test (a fuzz test, or one of those of the part that is left).
 # Prints one dated line for each run, which build/logs/soak.txt keeps.
 set -euo pipefail
@@ -15,7 +15,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 minutes=
-parts=(fuzz store crashes symbols hostile appprof checks)
+parts=(fuzz store crashes clickhouse symbols hostile appprof checks)
 only=()
 while (($#)); do
   case $1 in
@@ -24,7 +24,7 @@ while (($#)); do
       minutes=$2
       shift 2
       ;;
-    --fuzz-only | --store-only | --crashes-only | --symbols-only | --hostile-only | --appprof-only | --checks-only)
+    --fuzz-only | --store-only | --crashes-only | --clickhouse-only | --symbols-only | --hostile-only | --appprof-only | --checks-only)
       part=${1#--}
       parts=("${part%-only}")
       shift
@@ -34,7 +34,7 @@ while (($#)); do
       only+=("$2")
       shift 2
       ;;
-    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --store-only, --crashes-only, --symbols-only, --hostile-only, --appprof-only, --checks-only and --only NAME" ;;
+    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --store-only, --crashes-only, --clickhouse-only, --symbols-only, --hostile-only, --appprof-only, --checks-only and --only NAME" ;;
   esac
 done
 
@@ -275,6 +275,20 @@ soak_all_crashes() {
   soak_crash_sweep
 }
 
+# The server or ClickHouse killed 200 times in the middle of inserts, and a network that drops all packets; says why where there is no
+# ClickHouse, or where there may be no network namespaces.
+soak_all_clickhouse() {
+  local started=$SECONDS log=$LOG_DIR/soak-clickhouse.log seed
+  seed=$(date +%s)
+  scripts/install.sh --scale
+  step "build clickhouse_faults_test" cmake --build build --target clickhouse_faults_test
+  if ! PLIMSOLL_TEST_CLICKHOUSE_KILLS=200 PLIMSOLL_TEST_FUZZ_SEED=$seed build/bin/clickhouse_faults_test --gtest_filter='*' >"$log" 2>&1; then
+    note "clickhouse_faults_test failed with PLIMSOLL_TEST_FUZZ_SEED=$seed"
+    die "clickhouse_faults_test failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
+  fi
+  note "clickhouse_faults_test passed with seed $seed in $((SECONDS - started)) s: $(grep -E '^clickhouse faults: |no clickhouse-server|network namespaces' "$log" | sort -u | paste -sd ';')"
+}
+
 # symbol_lines LOG: notes its lines "NAME: 99.950 % of 100000 chains are equal: ...".
 symbol_lines() {
   local line
@@ -422,6 +436,7 @@ step "configure release" cmake --preset release
 ! has_part fuzz || soak_all_tables
 ! has_part store || soak_all_store
 ! has_part crashes || soak_all_crashes
+! has_part clickhouse || ! is_wanted clickhouse_faults_test || soak_all_clickhouse
 ! has_part symbols || soak_all_symbols
 ! has_part appprof || soak_all_appprof
 ! has_part hostile || soak_all_hostile
