@@ -2,6 +2,8 @@
 
 #include <curl/curl.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -310,6 +312,30 @@ void set_cancelling(CURL* handle, ClientOptions& options) {
   }
 }
 
+// Called by libcurl for a new socket. What cannot be set is no reason to do without the connection: its request has a limit.
+int limit_silence(void* client_options, curl_socket_t fd, curlsocktype /*purpose*/) noexcept {
+  constexpr int64_t kProbesInTime = 3;
+  const int64_t timeout_ms = static_cast<const ClientOptions*>(client_options)->silence_timeout_ms;
+  const int between_s = static_cast<int>(std::max<int64_t>(timeout_ms / kProbesInTime / 1000, 1));
+  const auto set = [fd](int level, int option, int value) {
+    static_cast<void>(::setsockopt(fd, level, option, &value, sizeof value));
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, between_s);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, between_s);
+  // It counts for probes as well, in place of their number.
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(timeout_ms));
+  return CURL_SOCKOPT_OK;
+}
+
+// The options must live as long as the request.
+void set_silence(CURL* handle, ClientOptions& options) {
+  if (options.silence_timeout_ms > 0 && !options.open_connection) {
+    curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, &limit_silence);
+    curl_easy_setopt(handle, CURLOPT_SOCKOPTDATA, &options);
+  }
+}
+
 void set_opening(CURL* handle, Opening& opening) {
   curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, &open_socket);
   curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, &opening);
@@ -477,6 +503,7 @@ Result<Response> Client::exchange(const Sent& sent, const Fields& further_header
   curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, options_.reuses_connections ? 0L : 1L);
   set_credentials(handle, options_.credentials);
   set_cancelling(handle, options_);
+  set_silence(handle, options_);
   Opening opening{.open = &options_.open_connection};
   if (options_.open_connection) {
     set_opening(handle, opening);

@@ -34,6 +34,10 @@ struct ClientOptions {
   std::string base_url;
   int64_t connect_timeout_ms = 5000;
   int64_t timeout_ms = 60000;  // of a whole request
+  // A connection ends once the other machine has acknowledged nothing for so long, be it what was sent or a probe of its kernel while an answer
+  // is waited for, and once it has taken nothing of a body for so long. That happens where the network drops all packets; a server that works on
+  // its answer acknowledges meanwhile. Probes are whole seconds apart. 0: timeout_ms alone.
+  int64_t silence_timeout_ms = 0;
   size_t max_response_bytes = 64UL << 20;
   int cancel_fd = -1;  // readable: give up the request under way, within about a second
   // False: each request has a connection of its own. libcurl sends a request again where a connection that it reuses turns out to be dead, though

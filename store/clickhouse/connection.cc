@@ -35,6 +35,7 @@ http::ClientOptions client_options(const ConnectionOptions& options, bool reuses
   return {.base_url = options.base_url,
           .connect_timeout_ms = options.connect_timeout_ms,
           .timeout_ms = options.timeout_ms,
+          .silence_timeout_ms = options.silence_timeout_ms,
           .max_response_bytes = options.max_response_bytes,
           .reuses_connections = reuses_connections,
           .ends_with_stop_scope = true,

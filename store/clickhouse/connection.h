@@ -27,6 +27,8 @@ struct ConnectionOptions {
   int64_t connect_timeout_ms = 5000;
   // Of a request; its statement ends a tenth of that before, 5 s at most, with the server's error.
   int64_t timeout_ms = 60'000;
+  // Of a server that acknowledges nothing (http/client.h): after a cut network it is known sooner that it is gone.
+  int64_t silence_timeout_ms = 20'000;
   size_t max_response_bytes = size_t{512} << 20U;
   // Of what may be repeated: each pause is twice the last one, half of it at random.
   int max_attempts = 4;

@@ -324,6 +324,17 @@ TEST(ClickHouseConnection, ASilentServerTimesOut) {
   EXPECT_EQ(got.error().code, ErrorCode::kUnavailable);
 }
 
+// It accepts, and takes nothing more than its kernel does, as if the network had gone. Without its limit this would take an hour.
+TEST(ClickHouseConnection, AServerThatTakesNothingIsGivenUp) {
+  const auto socket = http::listen_on("127.0.0.1:0", false);
+  ASSERT_TRUE(socket);
+  Connection connection(
+      {.base_url = "http://" + socket->address, .timeout_ms = 3'600'000, .silence_timeout_ms = 300});
+  const Status sent = connection.insert("rows", "a", std::string(32U << 20U, 'x'));
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, ErrorCode::kUnavailable) << sent.error().text();
+}
+
 TEST(ClickHouseConnection, AQuestionThatIsStoppedEndsBesideASilentServer) {
   const auto socket = http::listen_on("127.0.0.1:0", false);
   ASSERT_TRUE(socket);
