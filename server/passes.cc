@@ -26,6 +26,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr NextPass kAtOnce{.after = std::chrono::nanoseconds(0)};
 
+// Of full batches, so that what a pass says of itself stays new.
+constexpr std::chrono::minutes kLongestRowsPass{1};
+
 // Other programs may fill the disk.
 constexpr std::chrono::seconds kRetentionInterval{10};
 constexpr std::chrono::nanoseconds kRollUpInterval = std::chrono::minutes(5);
@@ -80,21 +83,27 @@ Result<Dropped> drop_some(DroppingSink& sink, int64_t max_age_ns, int64_t max_by
 }  // namespace
 
 BackgroundTask::Pass rows_pass(store::Ingest& ingest, BackgroundWork& work) {
-  return [&ingest, &work](const std::stop_token&) -> Result<NextPass> {
-    const auto built = ingest.build_pending();
-    if (!built) {
-      return propagate(built, "building rows");
+  return [&ingest, &work](const std::stop_token& stop) -> Result<NextPass> {
+    const auto started = Clock::now();
+    while (true) {
+      const auto built = ingest.build_pending();
+      if (!built) {
+        return propagate(built, "building rows");
+      }
+      if (built->profiles + built->unbuildable == 0) {
+        return NextPass();
+      }
+      log_info("stored {} profiles ({} rows)", built->profiles, built->rows);
+      if (built->rows > 0) {
+        work.wake(kSymbols);
+        work.wake(kCompaction);
+        work.wake(kRetention);
+      }
+      // Behind a full batch nothing need be gathered, for which the next pass waits while profiles come.
+      if (!built->is_full || stop.stop_requested() || Clock::now() - started > kLongestRowsPass) {
+        return kAtOnce;
+      }
     }
-    if (built->profiles + built->unbuildable == 0) {
-      return NextPass();
-    }
-    log_info("stored {} profiles ({} rows)", built->profiles, built->rows);
-    if (built->rows > 0) {
-      work.wake(kSymbols);
-      work.wake(kCompaction);
-      work.wake(kRetention);
-    }
-    return kAtOnce;
   };
 }
 

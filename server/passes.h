@@ -29,7 +29,8 @@ namespace plimsoll::server {
 
 // Each borrows what it takes by reference until its task has stopped, and owns all else.
 
-// Builds a batch, until nothing is pending. Wakes symbols, compaction and retention.
+// Builds batches as long as they are full, for a minute at most, and then what has been gathered, until nothing is pending. Wakes symbols,
+// compaction and retention.
 BackgroundTask::Pass rows_pass(store::Ingest& ingest, BackgroundWork& work);
 
 // Symbolizes new addresses; and every `retry` old ones for which better symbols have appeared. A large binary takes minutes; its rows are

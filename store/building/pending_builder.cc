@@ -108,6 +108,7 @@ Result<BuildReport> PendingBuilder::build_batch() {
       return propagate(built);
     }
     if (tried_ >= wanted || batches_.is_full() || sequence == trouble_.sequence) {
+      report.is_full = true;
       break;
     }
     // What is in the way of reading the next one is no fault of this one.
@@ -118,6 +119,7 @@ Result<BuildReport> PendingBuilder::build_batch() {
       return propagate(next);
     }
     if (*next != nullptr && (*next)->sequence == trouble_.sequence) {
+      report.is_full = true;
       break;
     }
   }

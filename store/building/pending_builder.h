@@ -24,6 +24,7 @@ struct BuildReport {
   uint64_t profiles = 0;
   uint64_t rows = 0;
   uint64_t unbuildable = 0;  // profiles set aside with a reason
+  bool is_full = false;      // the batch takes no more, and other profiles may be pending
 };
 
 class PendingBuilder {
