@@ -1,7 +1,8 @@
 // A server whose rows are in ClickHouse, while SIGKILL ends either of the two, and while the network between them drops all packets: what was
 // acknowledged is in the answers once.
 //
-// PLIMSOLL_TEST_CLICKHOUSE_KILLS   how often to kill one of the two (6)
+// PLIMSOLL_TEST_CLICKHOUSE_KILLS   how often to kill one of the two (6); at most 220, since each interrupts a batch of one epoch
+//                                  (docs/clickhouse.md, Questions)
 // PLIMSOLL_TEST_FUZZ_SEED          other moments
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
