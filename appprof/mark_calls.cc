@@ -79,11 +79,9 @@ void mark(int kind, uint64_t value) noexcept {
   }
 }
 
-// Also outside of bursts: a request may begin before one.
+// Also without bursts: a request may begin before the daemon assigns them, and what a thread did then must not be left for later ones.
 void work_for(uint64_t request) noexcept {
-  if (g_bursts.load(std::memory_order_relaxed) < kRefused) {
-    t_state.request = request;
-  }
+  t_state.request = request;
 }
 
 uint64_t put_in_burst(BurstEventKind kind, const char* text, const char* peer, uint64_t number,

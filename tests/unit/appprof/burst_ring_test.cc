@@ -173,6 +173,26 @@ TEST(BurstEvents, AreWhatTheProgramTellsOfInBurstsAlone) {
   EXPECT_EQ(records[4].request, 0U);
 }
 
+// The daemon assigns bursts while threads are at work, and its assignments end so.
+TEST(BurstEvents, BelongToTheRequestOfAMarkThatCameWithoutBursts) {
+  set_bursts("assigned");
+  end_assigned_bursts();
+  const uint64_t before = g_burst_ring.take_after(UINT64_MAX).next;
+  plimsoll_appprof_request_switch(5);
+  EXPECT_TRUE(assign_bursts(kAlwaysBursts, INT64_MAX));
+  annotate("began before", 1);
+  end_assigned_bursts();
+  plimsoll_appprof_request_switch(6);
+  plimsoll_appprof_request_switch(0);
+  EXPECT_TRUE(assign_bursts(kAlwaysBursts, INT64_MAX));
+  annotate("over by now", 2);
+  end_assigned_bursts();
+  const std::vector<BurstRecord> records = g_burst_ring.take_after(before).records;
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].request, 5U);
+  EXPECT_EQ(records[1].request, 0U);
+}
+
 TEST(BurstEvents, AreAnsweredAsBytesOfAFixedForm) {
   Endpoints endpoints(Endpoints::Settings{});
   set_bursts("always");
