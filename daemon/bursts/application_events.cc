@@ -121,9 +121,12 @@ class ApplicationEventAdder {
   std::optional<uint32_t> thread_of(const ApplicationEvent& event,
                                     const std::unordered_map<uint32_t, uint32_t>& threads) {
     if (const auto found = threads.find(event.tid); found != threads.end()) {
-      const uint32_t pid = recording_.threads[found->second].pid;
-      const bool is_of_process = pid == event.pid || (pid == 0 && event.is_known);
-      return is_of_process ? std::optional(found->second) : std::nullopt;
+      traces::BurstThread& thread = recording_.threads[found->second];
+      // Calls of RPCs are numbered by process: their begin and end would not find each other without it.
+      if (thread.pid == 0 && thread.tid != 0 && event.is_known) {
+        thread.pid = event.pid;
+      }
+      return thread.pid == event.pid ? std::optional(found->second) : std::nullopt;
     }
     if (!event.is_known) {
       return std::nullopt;

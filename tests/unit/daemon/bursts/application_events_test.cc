@@ -14,6 +14,7 @@
 #include "tests/temporary_directory.h"
 #include "tests/unit/capture/identity/fake_proc.h"
 #include "tests/unit/daemon/scraped_application.h"
+#include "traces/bursts/joined/application_rpcs.h"
 #include "traces/bursts/recording/burst_file.h"
 
 namespace plimsoll::bursts {
@@ -160,6 +161,21 @@ TEST(ApplicationEvents, ComeIntoTheirBurstsInTheOrderOfTime) {
   made.bursts.pop_back();
   drop_unused_details(made);
   EXPECT_THAT(made.details, SizeIs(2));
+}
+
+// The kernel's events have a thread's process only where the thread was left or did something.
+TEST(ApplicationEvents, TellTheProcessOfAThread) {
+  traces::BurstRecording made = two_bursts();
+  made.threads[1].pid = 0;
+  ApplicationEvents told;
+  told.events = {event(150, 71), event(160, 72)};
+  told.events[0].kind = BurstEventKind::kRpcOut;
+  told.events[1].kind = BurstEventKind::kRpcEnd;
+  add_application_events(std::move(told), made);
+  EXPECT_EQ(made.threads[1], (traces::BurstThread{71, 70, "worker"}));
+  const auto rpcs = traces::application_rpcs(made, made.bursts[0]);
+  ASSERT_THAT(rpcs, SizeIs(1));
+  EXPECT_TRUE(rpcs[0].is_whole) << "it ended on another thread";
 }
 
 TEST(ApplicationEvents, OfThreadsOfOthersAreRefused) {
