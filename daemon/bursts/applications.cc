@@ -60,29 +60,40 @@ void AnnouncedApplications::note(Application& application, const Error& error) {
   }
 }
 
+ToldTime told_time(int64_t now_ns, int64_t duration_ns) {
+  if (duration_ns / kNsPerSecond >= kMaxToldSeconds) {
+    return {.seconds = kMaxToldSeconds, .again_ns = now_ns + kMaxToldSeconds / 2 * kNsPerSecond};
+  }
+  return {.seconds = std::max<int64_t>(duration_ns / kNsPerSecond + 1, 1), .again_ns = INT64_MAX};
+}
+
 void AnnouncedApplications::prepare(const traces::BurstConfig& config, int64_t duration_ns,
                                     int64_t deadline_ns) {
   const int64_t now_ns = monotonic_now_ns();
-  if (now_ns < next_find_ns_ || now_ns >= deadline_ns) {
+  if (now_ns >= deadline_ns) {
     return;
   }
-  find();
+  if (now_ns >= next_find_ns_) {
+    find();
+    next_find_ns_ = now_ns + kFindEveryNs;
+  }
   for (auto& [key, application] : applications_) {
-    if (monotonic_now_ns() >= deadline_ns) {
+    const int64_t tell_ns = monotonic_now_ns();
+    if (tell_ns >= deadline_ns) {
       return;
     }
-    if (!application.is_able && !application.is_unable) {
-      tell(application, config, duration_ns);
+    if (tell_ns >= application.next_tell_ns) {
+      tell(application, config, tell_ns, duration_ns);
     }
   }
-  next_find_ns_ = now_ns + kFindEveryNs;
 }
 
-void AnnouncedApplications::tell(Application& application, const traces::BurstConfig& config,
+void AnnouncedApplications::tell(Application& application, const traces::BurstConfig& config, int64_t now_ns,
                                  int64_t duration_ns) {
-  const int64_t seconds = std::clamp<int64_t>(duration_ns / kNsPerSecond + 1, 1, kMaxToldSeconds);
+  const ToldTime time = told_time(now_ns, duration_ns);
+  application.next_tell_ns = now_ns + kFindEveryNs;
   const auto told = application.scraper->ask(
-      "POST", fmt::format("{}?config={}&seconds={}", kBurstsPath, config.text(), seconds));
+      "POST", fmt::format("{}?config={}&seconds={}", kBurstsPath, config.text(), time.seconds));
   if (!told) {
     note(application, told.error());
     return;
@@ -91,15 +102,20 @@ void AnnouncedApplications::tell(Application& application, const traces::BurstCo
   constexpr unsigned kOk = 200;
   constexpr unsigned kConflict = 409;
   if (told->status != kOk && told->status != kConflict) {
-    application.is_unable = true;
+    application.is_able = false;
+    application.next_tell_ns = INT64_MAX;
     return;
   }
-  if (const auto newest = fetch(application, UINT64_MAX)) {
+  if (!application.is_able) {
+    const auto newest = fetch(application, UINT64_MAX);
+    if (!newest) {
+      note(application, newest.error());
+      return;
+    }
     application.after = newest->next;
     application.is_able = true;
-  } else {
-    note(application, newest.error());
   }
+  application.next_tell_ns = time.again_ns;
 }
 
 Result<ApplicationEvents> AnnouncedApplications::fetch(Application& application, uint64_t after) {
@@ -135,6 +151,12 @@ ApplicationEvents AnnouncedApplications::collect(uint64_t max_events, int64_t de
     auto events = fetch(application, application.after);
     if (!events) {
       note(application, events.error());
+      continue;
+    }
+    if (events->next < application.after) {
+      // Another program in the same process (execve), which was told nothing.
+      application.is_able = false;
+      application.next_tell_ns = 0;
       continue;
     }
     application.after = events->next;

@@ -27,7 +27,8 @@ class Applications {
   Applications& operator=(const Applications&) = delete;
   virtual ~Applications() = default;
 
-  // Tells new ones when bursts are, for so long from now. Those that the deadline leaves out come next time.
+  // Tells new ones when bursts are, for so long from now. Those that the deadline leaves out come next time; of those that did not answer
+  // each is asked again after half a minute, so that they do not stand before others.
   virtual void prepare(const traces::BurstConfig& config, int64_t duration_ns, int64_t deadline_ns) = 0;
   // What happened since the last call, and since prepare(). At most so many events and those of one application.
   virtual ApplicationEvents collect(uint64_t max_events, int64_t deadline_ns) = 0;
@@ -37,6 +38,14 @@ class Applications {
 
 // Readable `stop_fd` ends requests.
 using OpenApplications = std::function<std::unique_ptr<Applications>(int stop_fd)>;
+
+// What an application is told of a recording that goes on for so long.
+struct ToldTime {
+  int64_t seconds = 0;   // for so long there are bursts: the library takes a day at most
+  int64_t again_ns = 0;  // when it is told again; INT64_MAX: never
+  bool operator==(const ToldTime&) const = default;
+};
+ToldTime told_time(int64_t now_ns, int64_t duration_ns);
 
 // Of the folder scrape.announcements and the jobs scrape.announced_jobs, on loopback or a Unix socket. Each request is checked as that for a profile is: the process that
 // announced itself must be the one that answers.
@@ -56,14 +65,14 @@ class AnnouncedApplications : public Applications {
   using ProcessKey = std::pair<uint32_t, int64_t>;  // PID and start
   struct Application {
     std::unique_ptr<scrape::Scraper> scraper;
-    uint64_t after = 0;       // the newest sequence number that is known
-    bool is_able = false;     // it was told, and its events are known from here on
-    bool is_unable = false;   // of an older library
-    bool has_failed = false;  // and that was logged
+    uint64_t after = 0;        // the newest sequence number that is known
+    int64_t next_tell_ns = 0;  // INT64_MAX: it knows all that it has to
+    bool is_able = false;      // it was told, and its events are known from here on
+    bool has_failed = false;   // and that was logged
   };
 
   void find();
-  void tell(Application& application, const traces::BurstConfig& config, int64_t duration_ns);
+  void tell(Application& application, const traces::BurstConfig& config, int64_t now_ns, int64_t duration_ns);
   Result<ApplicationEvents> fetch(Application& application, uint64_t after);
   void note(Application& application, const Error& error);
 

@@ -246,5 +246,36 @@ TEST(AnnouncedApplications, AreToldAndAskedForWhatIsNew) {
   EXPECT_EQ(application.requests(), 5);
 }
 
+// Its ring is another one, whose numbers begin again.
+TEST(AnnouncedApplications, AreToldAgainWhereTheProcessRunsAnotherProgram) {
+  const plimsoll::testing::TemporaryDirectory folder;
+  const auto pid = static_cast<uint32_t>(::getpid());
+  const identity::ProcFs proc_fs;
+  scrape::announce_process(folder.path(), pid, proc_fs.started_ns(pid), "unix:" + folder / "socket");
+  const scrape::UnixApplication application(folder / "socket", [&](int request) {
+    return request == 1   ? scrape::text(answer(5, 0, {}))
+           : request == 2 ? scrape::text(answer(1, 0, {}))
+           : request == 4 ? scrape::text(answer(2, 0, {}))
+           : request == 5 ? scrape::text(answer(3, 0, {record(4, pid, "row", "")}))
+                          : scrape::text("told");
+  });
+  config::DaemonConfig config;
+  config.scrape_announcements = folder.path();
+  AnnouncedApplications applications(config, nullptr, -1, kNsPerMinute);
+  const traces::BurstConfig bursts = *traces::BurstConfig::parse("7,8");
+  applications.prepare(bursts, kNsPerMinute, INT64_MAX);
+  EXPECT_THAT(applications.collect(1000, INT64_MAX).events, IsEmpty());
+  applications.prepare(bursts, kNsPerMinute, INT64_MAX);
+  EXPECT_EQ(application.requests(), 5);
+  EXPECT_THAT(applications.collect(1000, INT64_MAX).events, SizeIs(1));
+}
+
+TEST(AnnouncedApplications, AreToldAgainOfRecordingsThatLastForDays) {
+  constexpr int64_t kDayNs = 24 * 60 * kNsPerMinute;
+  EXPECT_EQ(told_time(100, 0), (ToldTime{.seconds = 1, .again_ns = INT64_MAX}));
+  EXPECT_EQ(told_time(100, kDayNs - 1), (ToldTime{.seconds = 86'400, .again_ns = INT64_MAX}));
+  EXPECT_EQ(told_time(100, 3 * kDayNs), (ToldTime{.seconds = 86'400, .again_ns = 100 + kDayNs / 2}));
+}
+
 }  // namespace
 }  // namespace plimsoll::bursts
