@@ -57,6 +57,17 @@ const LayerKind& kind_of(RequestLayer layer) {
   return kLayerKinds[static_cast<size_t>(layer)];
 }
 
+// Whether one of the kind may have been there that was not seen: two events tell of a call, and of a request of a disk.
+bool may_have_lost(const BurstRecording& recording, const Burst& burst, BurstEventKind kind) {
+  if (is_of_application(kind)) {
+    return recording.lost_application_events > 0;
+  }
+  const auto has_lost = [&](BurstEventKind one) { return burst.lost[static_cast<size_t>(one)] > 0; };
+  return burst.unread_bytes > 0 || has_lost(kind) ||
+         (kind == BurstEventKind::kSyscallExit && has_lost(BurstEventKind::kSyscallEnter)) ||
+         (kind == BurstEventKind::kDiskIssue && has_lost(BurstEventKind::kDiskDone));
+}
+
 void add_by_key(const auto& from, auto& to) {
   for (const auto& [key, amount] : from) {
     to[key].add(amount);
@@ -292,11 +303,9 @@ class LayersOfMachine {
   void tell_what_is_known(RequestLayers& one, const RecordedKinds& recorded) const {
     for (size_t i = 0; i < kRequestLayers; ++i) {
       const LayerKind& layer = kLayerKinds[i];
-      const uint64_t lost = is_of_application(layer.kind) ? recording_.lost_application_events
-                                                          : burst_.lost[static_cast<size_t>(layer.kind)];
       // Where events were lost, none that was seen need not mean none.
-      const bool is_recorded =
-          recorded[static_cast<size_t>(layer.kind)] && (one.layers[i].count > 0 || lost == 0);
+      const bool is_recorded = recorded[static_cast<size_t>(layer.kind)] &&
+                               (one.layers[i].count > 0 || !may_have_lost(recording_, burst_, layer.kind));
       one.layers[i].is_known = layer.knowledge == Knowledge::kAlways ||
                                (layer.knowledge == Knowledge::kWhereRecorded && is_recorded);
     }

@@ -633,6 +633,26 @@ TEST(RequestLayers, OfLostEventsAreNotNone) {
   EXPECT_TRUE(sum.of(RequestLayer::kDisk).is_known);
 }
 
+// A call is seen by its enter and its exit, a request of a disk by its issue and its end.
+TEST(RequestLayers, OfLostPartsOfEventsAreNotNone) {
+  const auto is_known = [](const auto& change, RequestLayer layer) {
+    BurstRecording recording;
+    recording.bursts = {burst_of("200 mark 1 1 7\n250 fault 1\n300 mark 1 2 7\n")};
+    change(recording.bursts[0]);
+    return layered(recording).at(0).sum.of(layer).is_known;
+  };
+  const auto loses = [](BurstEventKind kind) {
+    return [kind](Burst& burst) { burst.lost[static_cast<size_t>(kind)] = 1; };
+  };
+  EXPECT_FALSE(is_known(loses(BurstEventKind::kSyscallEnter), RequestLayer::kSystemCall));
+  EXPECT_FALSE(is_known(loses(BurstEventKind::kDiskDone), RequestLayer::kDisk));
+  EXPECT_TRUE(is_known(loses(BurstEventKind::kDiskDone), RequestLayer::kSystemCall));
+  const auto leaves_unread = [](Burst& burst) { burst.unread_bytes = 100; };
+  EXPECT_FALSE(is_known(leaves_unread, RequestLayer::kDisk)) << "of whatever kind";
+  EXPECT_TRUE(is_known(leaves_unread, RequestLayer::kPageFault)) << "at least one";
+  EXPECT_TRUE(is_known(leaves_unread, RequestLayer::kRpcIn)) << "the kernel does not tell of it";
+}
+
 TEST(EventIntervals, AnExitWithoutItsEnterEndsWhatIsOpen) {
   EXPECT_TRUE(system_calls(burst_of("200 call 1 5\n300 exit 1 9\n400 exit 1 5\n")).empty());
   const auto calls = system_calls(burst_of("200 call 1 5\n250 call 2 5\n300 exit 1 5\n"));
