@@ -12,6 +12,7 @@
 #include "tests/fuzz/seed.h"
 #include "traces/bursts/clocks/clock_repair.h"
 #include "traces/bursts/joined/chrome_json.h"
+#include "traces/bursts/joined/request_layers.h"
 #include "traces/bursts/recording/burst_file.h"
 #include "traces/bursts/search/search.h"
 
@@ -51,6 +52,14 @@ void search_and_repair(const BurstRecording& sound, const BurstRecording& decode
     const RepairedClocks clocks =
         repair_clocks(machines, pairs_of_marks(machines), *BurstConfig::of_bits(sound.config_bits));
     machines[1].shift_ns = clocks.machines[1].shift_ns;
+    RequestLayering layering;
+    for (const SceneMachine& machine : machines) {
+      layering.add(*machine.recording, *machine.burst, join_burst(*machine.burst),
+                   recorded_kinds(*machine.recording), machine.offset_ns());
+    }
+    for (const LayeredRequest& request : layering.finish()) {
+      ASSERT_LE(request.sum.times.begin_ns, request.sum.times.end_ns);
+    }
     const SearchScene scene = make_scene(machines, nullptr, query->kinds);
     ASSERT_TRUE(search_scene(scene, *query, {.max_steps = 100'000}).steps <= 100'000);
     bursts.push_back(machines);

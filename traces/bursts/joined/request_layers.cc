@@ -68,6 +68,12 @@ bool may_have_lost(const BurstRecording& recording, const Burst& burst, BurstEve
          (kind == BurstEventKind::kDiskIssue && has_lost(BurstEventKind::kDiskDone));
 }
 
+// A recording may lie: requests of disks may last for decades, any number of them.
+int64_t bounded_sum(int64_t left, int64_t right) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(left, right, &sum) ? INT64_MAX : sum;
+}
+
 void add_by_key(const auto& from, auto& to) {
   for (const auto& [key, amount] : from) {
     to[key].add(amount);
@@ -337,7 +343,7 @@ void add_to_sum(const RequestLayers& one, int64_t offset_ns, bool is_first, Requ
   times.is_whole = (is_first || times.is_whole) && one.times.is_whole;
   times.threads += one.times.threads;
   for (size_t state = 0; state < kThreadStates; ++state) {
-    times.ns[state] += one.times.ns[state];
+    times.ns[state] = bounded_sum(times.ns[state], one.times.ns[state]);
   }
   for (size_t layer = 0; layer < kRequestLayers; ++layer) {
     sum.layers[layer].add(one.layers[layer]);
@@ -364,7 +370,7 @@ bool has_measure(RequestLayer layer, LayerMeasure measure) {
 void LayerAmount::add(const LayerAmount& other) {
   is_known = is_known && other.is_known;
   count += other.count;
-  ns += other.ns;
+  ns = bounded_sum(ns, other.ns);
   bytes += other.bytes;
   answer_bytes += other.answer_bytes;
 }

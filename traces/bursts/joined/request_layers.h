@@ -52,6 +52,7 @@ struct LayerAmount {
   uint64_t bytes = 0;
   uint64_t answer_bytes = 0;
 
+  // Time that does not fit becomes INT64_MAX.
   void add(const LayerAmount& other);
   uint64_t value(LayerMeasure measure) const;
   bool operator==(const LayerAmount&) const = default;

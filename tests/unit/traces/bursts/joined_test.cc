@@ -563,6 +563,23 @@ TEST(RequestLayers, EndWithTheBurst) {
   EXPECT_EQ(sum.phases.at("ab").count, 1U);
 }
 
+// As a recording may have it that was made to do harm: its events lie within 36 years of the burst.
+TEST(RequestLayers, TimeOfHostileDisksDoesNotOverflow) {
+  constexpr int kDisks = 9;
+  std::string text = "200 mark 1 1 7\n";
+  for (int disk = 0; disk < kDisks; ++disk) {
+    text += fmt::format("300 issue 1 512 {}\n", disk);
+  }
+  text += "500 mark 1 2 7\n";
+  for (int disk = 0; disk < kDisks; ++disk) {
+    text += fmt::format("{} done 0 512 {}\n", int64_t{1} << 60, disk);
+  }
+  const auto requests_found = layered(text);
+  ASSERT_EQ(requests_found.size(), 1U);
+  EXPECT_EQ(requests_found[0].sum.of(RequestLayer::kDisk).ns, INT64_MAX);
+  EXPECT_EQ(requests_found[0].sum.of(RequestLayer::kDisk).count, 9U);
+}
+
 TEST(RequestLayers, DivideRunningTimeBySamples) {
   BurstRecording recording;
   recording.stacks = {
