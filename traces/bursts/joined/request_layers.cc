@@ -208,16 +208,23 @@ class LayersOfMachine {
 
   void add_rpcs() {
     for (const ApplicationRpc& rpc : application_rpcs(recording_, burst_)) {
+      const uint64_t request = request_told(rpc.detail, rpc.thread, rpc.begin_ns);
+      const int64_t end_ns = end_of(rpc, request);
       if (!rpc.is_in) {
-        locks_disks_rpcs_.add(rpc.thread, rpc.begin_ns, rpc.end_ns);
+        locks_disks_rpcs_.add(rpc.thread, rpc.begin_ns, end_ns);
       }
-      add(request_told(rpc.detail, rpc.thread, rpc.begin_ns),
-          rpc.is_in ? RequestLayer::kRpcIn : RequestLayer::kRpcOut,
+      add(request, rpc.is_in ? RequestLayer::kRpcIn : RequestLayer::kRpcOut,
           {.count = 1,
-           .ns = rpc.end_ns - rpc.begin_ns,
+           .ns = end_ns - rpc.begin_ns,
            .bytes = rpc.request_bytes,
            .answer_bytes = rpc.answer_bytes});
     }
+  }
+
+  // Applications forget ends where something fails: that must not last until the burst's end, for whatever request comes then.
+  int64_t end_of(const ApplicationRpc& rpc, uint64_t request) {
+    const RequestLayers* const one = rpc.is_whole ? nullptr : find(request);
+    return one == nullptr ? rpc.end_ns : std::max(rpc.begin_ns, std::min(rpc.end_ns, one->times.end_ns));
   }
 
   void add_states() {

@@ -563,6 +563,25 @@ TEST(RequestLayers, EndWithTheBurst) {
   EXPECT_EQ(sum.phases.at("ab").count, 1U);
 }
 
+// Request 7 begins an RPC that it never ends; the thread goes on with 8, which waits for something else.
+TEST(RequestLayers, AnRpcWithoutAnEndEndsWithItsRequest) {
+  BurstRecording recording;
+  recording.threads = {{0, 0, "idle"}, {71, 70, "a"}};
+  recording.texts = {"", "Read"};
+  recording.details = {{.request = 7, .call = 1, .text = 1, .peer = 0}};
+  recording.bursts = {
+      burst_of("200 mark 1 1 7\n300 mark 1 2 7\n400 mark 1 1 8\n500 switch 1 S 0\n600 wake 0 1\n"
+               "610 switch 0 Y 1\n700 mark 1 2 8\n")};
+  recording.bursts[0].events.push_back(
+      {.time_ns = 250, .first = 100, .second = 0, .thread = 1, .kind = BurstEventKind::kRpcOut});
+  sort_stably(recording.bursts[0].events, [](const BurstEvent& event) { return event.time_ns; });
+  const auto requests_found = layered(recording);
+  ASSERT_EQ(requests_found.size(), 2U);
+  EXPECT_EQ(layers_of(requests_found[0].sum), "7 200-300\nrpc_out 1 50 100 0\nrunning 1 100\n");
+  EXPECT_EQ(layers_of(requests_found[1].sum),
+            "8 400-700\nrunning 2 190\nrunnable 1 10\nblocked_other 1 100\n");
+}
+
 // As a recording may have it that was made to do harm: its events lie within 36 years of the burst.
 TEST(RequestLayers, TimeOfHostileDisksDoesNotOverflow) {
   constexpr int kDisks = 9;
