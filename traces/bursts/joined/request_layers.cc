@@ -340,23 +340,38 @@ class LayersOfMachine {
   TimesOfThreads locks_disks_rpcs_;
 };
 
-void add_to_sum(const RequestLayers& one, int64_t offset_ns, bool is_first, RequestLayers& sum) {
+// Of the machines of a request, in one burst.
+RequestLayers sum_of(const std::vector<MachineLayers>& machines) {
+  RequestLayers sum;
   RequestTimes& times = sum.times;
-  const int64_t begin_ns = one.times.begin_ns + offset_ns;
-  const int64_t end_ns = one.times.end_ns + offset_ns;
-  times.request = one.times.request;
-  times.begin_ns = is_first ? begin_ns : std::min(times.begin_ns, begin_ns);
-  times.end_ns = is_first ? end_ns : std::max(times.end_ns, end_ns);
-  times.is_whole = (is_first || times.is_whole) && one.times.is_whole;
-  times.threads += one.times.threads;
-  for (size_t state = 0; state < kThreadStates; ++state) {
-    times.ns[state] = bounded_sum(times.ns[state], one.times.ns[state]);
+  times.is_whole = true;
+  for (const MachineLayers& machine : machines) {
+    const RequestLayers& one = machine.layers;
+    const int64_t begin_ns = one.times.begin_ns + machine.offset_ns;
+    const int64_t end_ns = one.times.end_ns + machine.offset_ns;
+    const bool is_first = &machine == &machines.front();
+    times.request = one.times.request;
+    times.begin_ns = is_first ? begin_ns : std::min(times.begin_ns, begin_ns);
+    times.end_ns = is_first ? end_ns : std::max(times.end_ns, end_ns);
+    times.is_whole = times.is_whole && one.times.is_whole;
+    times.threads += one.times.threads;
+    for (size_t state = 0; state < kThreadStates; ++state) {
+      times.ns[state] = bounded_sum(times.ns[state], one.times.ns[state]);
+    }
+    for (size_t layer = 0; layer < kRequestLayers; ++layer) {
+      sum.layers[layer].add(one.layers[layer]);
+    }
+    add_by_key(one.system_calls, sum.system_calls);
+    add_by_key(one.phases, sum.phases);
   }
-  for (size_t layer = 0; layer < kRequestLayers; ++layer) {
-    sum.layers[layer].add(one.layers[layer]);
-  }
-  add_by_key(one.system_calls, sum.system_calls);
-  add_by_key(one.phases, sum.phases);
+  return sum;
+}
+
+// Two recordings of a machine that went on at once have the same part of a request; after a clock was set back they have different ones.
+bool is_same_part(const MachineLayers& left, const MachineLayers& right) {
+  const RequestTimes& a = left.layers.times;
+  const RequestTimes& b = right.layers.times;
+  return left.machine == right.machine && a.begin_ns <= b.end_ns && b.begin_ns <= a.end_ns;
 }
 
 }  // namespace
@@ -408,13 +423,19 @@ RecordedKinds recorded_kinds(const BurstRecording& recording) {
 void RequestLayering::add(const BurstRecording& recording, const Burst& burst, const JoinedBurst& joined,
                           const RecordedKinds& recorded, int64_t offset_ns) {
   for (RequestLayers& one : LayersOfMachine(recording, burst, joined).run(recorded)) {
-    LayeredRequest& request = requests_[one.times.request];
-    add_to_sum(one, offset_ns, request.machines.empty(), request.sum);
-    request.machines.push_back({.machine = recording.machine,
-                                .offset_ns = offset_ns,
-                                .lost_events = burst.all_lost(),
-                                .lost_app_events = recording.lost_application_events,
-                                .layers = std::move(one)});
+    std::vector<MachineLayers>& machines = requests_[one.times.request].machines;
+    MachineLayers part{.machine = recording.machine,
+                       .offset_ns = offset_ns,
+                       .lost_events = burst.all_lost(),
+                       .lost_app_events = recording.lost_application_events,
+                       .layers = std::move(one)};
+    const auto same = std::ranges::find_if(
+        machines, [&](const MachineLayers& before) { return is_same_part(before, part); });
+    if (same == machines.end()) {
+      machines.push_back(std::move(part));
+    } else if (part.layers.times.is_whole && !same->layers.times.is_whole) {
+      *same = std::move(part);
+    }
   }
 }
 
@@ -422,6 +443,7 @@ std::vector<LayeredRequest> RequestLayering::finish() {
   std::vector<LayeredRequest> requests;
   requests.reserve(requests_.size());
   for (auto& [id, request] : requests_) {
+    request.sum = sum_of(request.machines);
     requests.push_back(std::move(request));
   }
   requests_.clear();

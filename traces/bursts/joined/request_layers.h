@@ -96,7 +96,7 @@ class RequestLayering {
  public:
   // Requests are those of request_times(). What happened while a thread worked for a request is the request's; what
   // applications tell belongs to the request that they name. Costs what the burst's events cost. `offset_ns` is added
-  // to the machine's times.
+  // to the machine's times. Of a part that two recordings of a machine have, the whole one counts, else the first.
   void add(const BurstRecording& recording, const Burst& burst, const JoinedBurst& joined,
            const RecordedKinds& recorded, int64_t offset_ns);
   // In the order in which they begin. Leaves nothing.

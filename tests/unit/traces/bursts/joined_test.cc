@@ -656,6 +656,31 @@ TEST(RequestLayers, AreThoseOfAllMachines) {
   EXPECT_TRUE(layering.finish().empty());
 }
 
+// By hand and by assignment at once. Of what comes after the machine's clock was set back, no part is another's.
+TEST(RequestLayers, OfAMachineThatWasRecordedTwiceCountOnce) {
+  BurstRecording recording;
+  recording.machine = "a";
+  recording.bursts = {burst_of("200 mark 1 1 7\n250 fault 1\n"),
+                      burst_of("201 mark 1 1 7\n251 fault 1\n301 mark 1 2 7\n"),
+                      written_burst("2200 mark 1 1 7\n2250 fault 1\n2300 mark 1 2 7\n", 2100, 3000)};
+  RequestLayering layering;
+  const auto add = [&](const Burst& burst) {
+    layering.add(recording, burst, join_burst(burst), recorded_kinds(recording), 0);
+  };
+  add(recording.bursts[0]);
+  add(recording.bursts[1]);
+  const auto twice = layering.finish();
+  ASSERT_EQ(twice.size(), 1U);
+  EXPECT_EQ(twice[0].machines.size(), 1U);
+  EXPECT_EQ(layers_of(twice[0].sum), "7 201-301\nrunning 1 100\nfault 1\n") << "the whole one";
+  add(recording.bursts[1]);
+  add(recording.bursts[2]);
+  const auto later = layering.finish();
+  ASSERT_EQ(later.size(), 1U);
+  EXPECT_EQ(later[0].machines.size(), 2U);
+  EXPECT_EQ(layers_of(later[0].sum), "7 201-2300\nrunning 2 200\nfault 2\n");
+}
+
 TEST(RequestLayers, OfLostEventsAreNotNone) {
   BurstRecording recording;
   recording.bursts = {burst_of("200 mark 1 1 7\n250 fault 1\n300 mark 1 2 7\n")};
