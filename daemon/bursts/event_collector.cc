@@ -247,7 +247,12 @@ bool EventCollector::decode(Bytes record) {
   }
   const auto raw_bytes = reader.read<uint32_t>();
   const Bytes raw = reader.bytes(raw_bytes);
-  if (!reader.ok() || raw.size() < sizeof(uint16_t)) {
+  return reader.ok() && decode_tracepoint(head.tid, head.pid, event, raw);
+}
+
+bool EventCollector::decode_tracepoint(uint32_t sample_tid, uint32_t sample_pid, BurstEvent event,
+                                       Bytes raw) {
+  if (raw.size() < sizeof(uint16_t)) {
     return false;
   }
   const uint16_t id = ByteReader(raw).read<uint16_t>();
@@ -258,54 +263,56 @@ bool EventCollector::decode(Bytes record) {
   // In the initial namespace, as all numbers in raw data are. Those of the sample are in this process's namespace, and none
   // where the thread is about to end.
   const auto tid = static_cast<uint32_t>(unsigned_at(raw, tracepoint->own_tid));
-  const uint32_t pid = head.tid == tid ? head.pid : 0;
+  const uint32_t pid = sample_tid == tid ? sample_pid : 0;
   const bool is_switch = tracepoint->kind == BurstEventKind::kSwitch;
   event.kind = tracepoint->kind;
   event.thread = thread_of(tid, pid, is_switch ? text_at(raw, tracepoint->own_name) : std::string_view());
-  switch (tracepoint->kind) {
+  if (const auto made = with_fields(*tracepoint, raw, event)) {
+    events_.push_back(*made);
+  }
+  return true;
+}
+
+std::optional<BurstEvent> EventCollector::with_fields(const BurstTracepoint& tracepoint, Bytes raw,
+                                                      BurstEvent event) {
+  switch (tracepoint.kind) {
     case BurstEventKind::kSwitch:
     case BurstEventKind::kWake:
     case BurstEventKind::kNewThread:
-      event.other = thread_of(static_cast<uint32_t>(unsigned_at(raw, tracepoint->other_tid)), 0,
-                              text_at(raw, tracepoint->other_name));
-      event.first = is_switch                           ? unsigned_at(raw, tracepoint->state)
-                    : is_in_interrupt(*tracepoint, raw) ? 1
-                                                        : 0;
-      break;
+      event.other = thread_of(static_cast<uint32_t>(unsigned_at(raw, tracepoint.other_tid)), 0,
+                              text_at(raw, tracepoint.other_name));
+      event.first = tracepoint.kind == BurstEventKind::kSwitch ? unsigned_at(raw, tracepoint.state)
+                    : is_in_interrupt(tracepoint, raw)         ? 1
+                                                               : 0;
+      return event;
     case BurstEventKind::kMarkCall:
     case BurstEventKind::kSyscallEnter:
-    case BurstEventKind::kSyscallExit: {
-      const auto call = decode_call(*tracepoint, raw, event);
-      if (!call) {
-        return true;
-      }
-      event = *call;
-      break;
-    }
+    case BurstEventKind::kSyscallExit:
+      return decode_call(tracepoint, raw, event);
     case BurstEventKind::kPageFault:
-    case BurstEventKind::kSample:
-      break;
+      return event;
     case BurstEventKind::kDiskIssue:
     case BurstEventKind::kDiskDone:
-      event.first = unsigned_at(raw, tracepoint->sectors) * kSectorBytes;
+      event.first = unsigned_at(raw, tracepoint.sectors) * kSectorBytes;
       // A device has a minor of 20 bits and a major of 12: above 44 bits of sectors (8 PiB), the major beside the lowest ones.
       // Requests that are under way at once have the same number hardly ever; nothing else is read from it.
       event.second =
-          std::rotl(unsigned_at(raw, tracepoint->device), kSectorBits) ^ unsigned_at(raw, tracepoint->sector);
-      break;
+          std::rotl(unsigned_at(raw, tracepoint.device), kSectorBits) ^ unsigned_at(raw, tracepoint.sector);
+      return event;
     case BurstEventKind::kPacketSent:
     case BurstEventKind::kPacketReceived:
-      event.first = unsigned_at(raw, tracepoint->length);
-      break;
+      event.first = unsigned_at(raw, tracepoint.length);
+      return event;
+    // Of no tracepoint: burst_tracepoint() makes none, or sample events have them.
+    case BurstEventKind::kSample:
     case BurstEventKind::kRpcIn:
     case BurstEventKind::kRpcOut:
     case BurstEventKind::kRpcEnd:
     case BurstEventKind::kAnnotation:
     case BurstEventKind::kNamedPhase:
-      return false;
+      break;
   }
-  events_.push_back(event);
-  return true;
+  return std::nullopt;
 }
 
 std::vector<BurstEvent> EventCollector::take_events() {

@@ -74,6 +74,11 @@ class EventCollector {
   bool decode(Bytes record);
   // `rest`: the call chain.
   bool decode_sample(uint32_t tid, uint32_t pid, traces::BurstEvent event, ByteReader& rest);
+  // `raw`: what the tracepoint has; the numbers of the thread are the sample's.
+  bool decode_tracepoint(uint32_t sample_tid, uint32_t sample_pid, traces::BurstEvent event, Bytes raw);
+  // Nothing: it is none to be kept.
+  std::optional<traces::BurstEvent> with_fields(const BurstTracepoint& tracepoint, Bytes raw,
+                                                traces::BurstEvent event);
   void begin_burst();
   uint32_t thread_of(uint32_t tid, uint32_t pid, std::string_view name);
   // The index in threads_ of a thread of this burst.
