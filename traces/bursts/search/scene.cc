@@ -18,6 +18,37 @@ constexpr size_t index_of(ItemKind kind) {
   return static_cast<size_t>(kind);
 }
 
+// Of an event that is an item by itself.
+std::optional<ItemKind> kind_of_event(const BurstEvent& event) {
+  switch (event.kind) {
+    case BurstEventKind::kPageFault:
+      return ItemKind::kFault;
+    case BurstEventKind::kWake:
+    case BurstEventKind::kNewThread:
+      // An interrupt wakes on whatever thread it came upon.
+      return event.first == 0 ? std::optional(ItemKind::kWake) : std::nullopt;
+    case BurstEventKind::kPacketSent:
+      return ItemKind::kPacketSent;
+    case BurstEventKind::kPacketReceived:
+      return ItemKind::kPacketReceived;
+    case BurstEventKind::kSample:
+      return ItemKind::kSample;
+    case BurstEventKind::kSwitch:
+    case BurstEventKind::kMarkCall:
+    case BurstEventKind::kSyscallEnter:
+    case BurstEventKind::kSyscallExit:
+    case BurstEventKind::kDiskIssue:
+    case BurstEventKind::kDiskDone:
+    case BurstEventKind::kRpcIn:
+    case BurstEventKind::kRpcOut:
+    case BurstEventKind::kRpcEnd:
+    case BurstEventKind::kAnnotation:
+    case BurstEventKind::kNamedPhase:
+      break;
+  }
+  return std::nullopt;
+}
+
 class SceneMaker {
  public:
   SceneMaker(const std::vector<SceneMachine>& machines, const SearchSpans* spans, ItemKinds kinds)
@@ -213,6 +244,28 @@ class SceneMaker {
   void add_events(uint32_t machine, const JoinedBurst& joined) {
     const SceneMachine& part = scene_.machines[machine];
     const RequestsOfThreads requests(joined);
+    add_calls_and_disks(machine, requests);
+    for (const BurstEvent& event : part.burst->events) {
+      const auto kind = kind_of_event(event);
+      if (!kind || !wants(*kind)) {
+        continue;
+      }
+      // A packet that has come does not say which request it is for, and it comes on whatever thread ran.
+      const bool has_request = *kind != ItemKind::kPacketReceived;
+      items(*kind).push_back({.begin_ns = event.time_ns + part.offset_ns(),
+                              .end_ns = event.time_ns + part.offset_ns(),
+                              .request = has_request ? requests.at(event.thread, event.time_ns) : 0,
+                              .value = event.first,
+                              .machine = machine,
+                              .thread = event.thread,
+                              .other = *kind == ItemKind::kWake ? event.other : kNoThread,
+                              .detail = 0,
+                              .cpu = event.cpu});
+    }
+  }
+
+  void add_calls_and_disks(uint32_t machine, const RequestsOfThreads& requests) {
+    const SceneMachine& part = scene_.machines[machine];
     if (wants(ItemKind::kSyscall)) {
       for (SearchItem& call : items_of(machine, system_calls(*part.burst))) {
         call.request = requests.at(call.thread, call.end_ns - part.offset_ns());
@@ -224,59 +277,6 @@ class SceneMaker {
       for (SearchItem& disk : items_of(machine, disk_requests(*part.burst))) {
         disk.request = requests.at(disk.thread, disk.begin_ns - part.offset_ns());
         items(ItemKind::kDisk).push_back(disk);
-      }
-    }
-    for (const BurstEvent& event : part.burst->events) {
-      SearchItem item{.begin_ns = event.time_ns + part.offset_ns(),
-                      .end_ns = event.time_ns + part.offset_ns(),
-                      .request = 0,
-                      .value = event.first,
-                      .machine = machine,
-                      .thread = event.thread,
-                      .other = kNoThread,
-                      .detail = 0,
-                      .cpu = event.cpu};
-      const auto add = [&](ItemKind kind) {
-        if (wants(kind)) {
-          item.request = requests.at(event.thread, item.end_ns - part.offset_ns());
-          items(kind).push_back(item);
-        }
-      };
-      switch (event.kind) {
-        case BurstEventKind::kPageFault:
-          add(ItemKind::kFault);
-          break;
-        case BurstEventKind::kWake:
-        case BurstEventKind::kNewThread:
-          item.other = event.other;
-          if (event.first == 0) {
-            add(ItemKind::kWake);
-          }
-          break;
-        case BurstEventKind::kPacketSent:
-          add(ItemKind::kPacketSent);
-          break;
-        case BurstEventKind::kPacketReceived:
-          if (wants(ItemKind::kPacketReceived)) {
-            // The packet does not say which request it is for, and it comes on whatever thread ran.
-            items(ItemKind::kPacketReceived).push_back(item);
-          }
-          break;
-        case BurstEventKind::kSample:
-          add(ItemKind::kSample);
-          break;
-        case BurstEventKind::kSwitch:
-        case BurstEventKind::kMarkCall:
-        case BurstEventKind::kSyscallEnter:
-        case BurstEventKind::kSyscallExit:
-        case BurstEventKind::kDiskIssue:
-        case BurstEventKind::kDiskDone:
-        case BurstEventKind::kRpcIn:
-        case BurstEventKind::kRpcOut:
-        case BurstEventKind::kRpcEnd:
-        case BurstEventKind::kAnnotation:
-        case BurstEventKind::kNamedPhase:
-          break;
       }
     }
   }
