@@ -106,6 +106,7 @@ void AnnouncedApplications::tell(Application& application, const traces::BurstCo
     application.next_tell_ns = INT64_MAX;
     return;
   }
+  application.is_told = told->status == kOk;
   if (!application.is_able) {
     const auto newest = fetch(application, UINT64_MAX);
     if (!newest) {
@@ -174,7 +175,7 @@ void AnnouncedApplications::release(int64_t deadline_ns) {
     if (monotonic_now_ns() >= deadline_ns) {
       return;  // their time ends by itself
     }
-    if (application.is_able) {
+    if (application.is_told) {
       if (const auto told = application.scraper->ask("POST", fmt::format("{}?seconds=0", kBurstsPath));
           !told) {
         note(application, told.error());

@@ -67,7 +67,8 @@ class AnnouncedApplications : public Applications {
     std::unique_ptr<scrape::Scraper> scraper;
     uint64_t after = 0;        // the newest sequence number that is known
     int64_t next_tell_ns = 0;  // INT64_MAX: it knows all that it has to
-    bool is_able = false;      // it was told, and its events are known from here on
+    bool is_told = false;      // it has bursts until it is told that they are over
+    bool is_able = false;      // its events are known from here on
     bool has_failed = false;   // and that was logged
   };
 

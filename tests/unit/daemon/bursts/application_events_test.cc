@@ -270,6 +270,24 @@ TEST(AnnouncedApplications, AreToldAgainWhereTheProcessRunsAnotherProgram) {
   EXPECT_THAT(applications.collect(1000, INT64_MAX).events, SizeIs(1));
 }
 
+// It writes marks for nobody otherwise, for as long as the recording would have lasted.
+TEST(AnnouncedApplications, AreToldThatItIsOverWhereTheirEventsCannotBeRead) {
+  const plimsoll::testing::TemporaryDirectory folder;
+  const auto pid = static_cast<uint32_t>(::getpid());
+  const identity::ProcFs proc_fs;
+  scrape::announce_process(folder.path(), pid, proc_fs.started_ns(pid), "unix:" + folder / "socket");
+  const scrape::UnixApplication application(folder / "socket",
+                                            [](int) { return scrape::text("told, and no events"); });
+  config::DaemonConfig config;
+  config.scrape_announcements = folder.path();
+  AnnouncedApplications applications(config, nullptr, -1, kNsPerMinute);
+  applications.prepare(*traces::BurstConfig::parse("7,8"), kNsPerMinute, INT64_MAX);
+  EXPECT_EQ(application.requests(), 2);
+  EXPECT_THAT(applications.collect(1000, INT64_MAX).events, IsEmpty());
+  applications.release(INT64_MAX);
+  EXPECT_EQ(application.requests(), 3);
+}
+
 TEST(AnnouncedApplications, AreToldAgainOfRecordingsThatLastForDays) {
   constexpr int64_t kDayNs = 24 * 60 * kNsPerMinute;
   EXPECT_EQ(told_time(100, 0), (ToldTime{.seconds = 1, .again_ns = INT64_MAX}));
