@@ -16,8 +16,9 @@ namespace plimsoll::bursts {
 
 // Of the bytes of an answer: a head, and as many records as the library's ring has.
 inline constexpr uint64_t kMaxAnswerBytes = 32 + uint64_t{8192} * 120;
-// What one takes of memory, with its texts.
+// What one takes of memory, with its texts: as much as so many events of the kernel, by which recordings are limited.
 inline constexpr uint64_t kBytesPerApplicationEvent = 256;
+inline constexpr uint64_t kEventsPerApplicationEvent = kBytesPerApplicationEvent / sizeof(traces::BurstEvent);
 
 struct ApplicationEvent {
   int64_t time_ns = 0;  // CLOCK_MONOTONIC

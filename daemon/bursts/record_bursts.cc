@@ -57,8 +57,11 @@ Status record_into(traces::BurstRecording& recording, const RecordBurstsOptions&
     }
     events += burst->events.size();
     if (applications != nullptr) {
-      ApplicationEvents more = applications->collect(options.max_events, monotonic_now_ns() + kNsPerSecond);
-      events += more.events.size();
+      const uint64_t left = options.max_events - std::min(events, options.max_events);
+      // Of one application at least.
+      ApplicationEvents more = applications->collect(std::max<uint64_t>(left / kEventsPerApplicationEvent, 1),
+                                                     monotonic_now_ns() + kNsPerSecond);
+      events += more.events.size() * kEventsPerApplicationEvent;
       told.lost += more.lost;
       std::ranges::move(more.events, std::back_inserter(told.events));
     }

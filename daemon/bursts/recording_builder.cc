@@ -25,7 +25,7 @@ void RecordingBuilder::add(traces::Burst burst, const traces::ClockState& clock)
 }
 
 void RecordingBuilder::add(ApplicationEvents events) {
-  events_ += events.events.size() * (kBytesPerApplicationEvent / sizeof(traces::BurstEvent));
+  events_ += events.events.size() * kEventsPerApplicationEvent;
   applications_.lost += events.lost;
   std::ranges::move(events.events, std::back_inserter(applications_.events));
 }

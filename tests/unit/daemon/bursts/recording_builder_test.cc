@@ -53,6 +53,20 @@ TEST_F(RecordingBuilderTest, PutsBurstsTogetherUntilThereAreEnoughEvents) {
   EXPECT_EQ(builder_.build(threads(), UINT64_MAX).bursts, 0);
 }
 
+TEST_F(RecordingBuilderTest, EventsOfApplicationsCountByTheirMemory) {
+  builder_.add(burst(1), kGood);
+  const auto told = [](size_t count) {
+    ApplicationEvents events;
+    events.events.resize(count);
+    return events;
+  };
+  builder_.add(told(2));
+  EXPECT_EQ(builder_.events(), 10 + 2 * kEventsPerApplicationEvent);
+  EXPECT_FALSE(builder_.is_full());
+  builder_.add(told(1));
+  EXPECT_TRUE(builder_.is_full());
+}
+
 TEST_F(RecordingBuilderTest, HasTheWorstClockOfItsBursts) {
   builder_.add(burst(1), kGood);
   builder_.add(burst(2), {.is_synchronized = true, .max_error_ns = 50'000'000});
