@@ -123,6 +123,9 @@ std::string amount_cell(RequestLayer layer, LayerMeasure measure, const LayerAmo
   if (!traces::has_measure(layer, measure)) {
     return "";
   }
+  if (!amount.knows(measure)) {
+    return "not known";
+  }
   return measure == LayerMeasure::kNs ? fmt::format("{:.3f}", layer_ms(static_cast<double>(amount.ns)))
                                       : fmt::format("{}", amount.value(measure));
 }
@@ -241,7 +244,7 @@ std::string amount_json(RequestLayer layer, const LayerAmount& amount) {
     const auto measure = static_cast<LayerMeasure>(i);
     if (has_measure(layer, measure)) {
       text += fmt::format("{}\"{}\": {}", text.empty() ? "" : ", ", name_of(measure),
-                          amount.is_known ? fmt::format("{}", amount.value(measure)) : "null");
+                          amount.knows(measure) ? fmt::format("{}", amount.value(measure)) : "null");
     }
   }
   return text;

@@ -150,7 +150,8 @@ class Document {
         add(fmt::format(
             R"({{"ph": "{}", "name": {}, "cat": "rpc", "id": "rpc {}", "ts": {:.3f}, "pid": {}, "tid": {}, "args": {{"request": "{:016x}", "peer": {}, "request bytes": {}, "answer bytes": {}}}}})",
             phase, quoted(name), id, us_of(time_ns), process_of(thread), thread.tid,
-            recording_.details[rpc.detail].request, quoted(peer), rpc.request_bytes, rpc.answer_bytes));
+            recording_.details[rpc.detail].request, quoted(peer), rpc.request_bytes,
+            rpc.is_whole ? fmt::format("{}", rpc.answer_bytes) : "null"));
       }
     }
     for (const BurstEvent& event : burst.events) {

@@ -38,7 +38,7 @@ void LayerSummary::add(const RequestLayers& request) {
   for (size_t layer = 0; layer < kRequestLayers; ++layer) {
     for (size_t measure = 0; measure < kLayerMeasures; ++measure) {
       const auto measured = static_cast<LayerMeasure>(measure);
-      if (request.layers[layer].is_known && has_measure(static_cast<RequestLayer>(layer), measured)) {
+      if (request.layers[layer].knows(measured) && has_measure(static_cast<RequestLayer>(layer), measured)) {
         values_[layer][measure].push_back(request.layers[layer].value(measured));
       }
     }

@@ -217,7 +217,8 @@ class LayersOfMachine {
           {.count = 1,
            .ns = end_ns - rpc.begin_ns,
            .bytes = rpc.request_bytes,
-           .answer_bytes = rpc.answer_bytes});
+           .answer_bytes = rpc.answer_bytes,
+           .knows_answers = rpc.is_whole});
     }
   }
 
@@ -395,6 +396,7 @@ void LayerAmount::add(const LayerAmount& other) {
   ns = bounded_sum(ns, other.ns);
   bytes += other.bytes;
   answer_bytes += other.answer_bytes;
+  knows_answers = knows_answers && other.knows_answers;
 }
 
 uint64_t LayerAmount::value(LayerMeasure measure) const {

@@ -46,15 +46,20 @@ std::string_view name_of(LayerMeasure measure);
 bool has_measure(RequestLayer layer, LayerMeasure measure);
 
 struct LayerAmount {
-  bool is_known = true;  // else the numbers mean nothing
+  bool is_known = true;  // else no number means anything
   uint64_t count = 0;
   int64_t ns = 0;
   uint64_t bytes = 0;
   uint64_t answer_bytes = 0;
+  bool knows_answers = true;  // of all RPCs: one without an end has none
 
   // Time that does not fit becomes INT64_MAX.
   void add(const LayerAmount& other);
   uint64_t value(LayerMeasure measure) const;
+  // Else value() means nothing.
+  bool knows(LayerMeasure measure) const {
+    return is_known && (knows_answers || measure != LayerMeasure::kAnswerBytes);
+  }
   bool operator==(const LayerAmount&) const = default;
 };
 

@@ -578,6 +578,13 @@ TEST(RequestLayers, AnRpcWithoutAnEndEndsWithItsRequest) {
   const auto requests_found = layered(recording);
   ASSERT_EQ(requests_found.size(), 2U);
   EXPECT_EQ(layers_of(requests_found[0].sum), "7 200-300\nrpc_out 1 50 100 0\nrunning 1 100\n");
+  const LayerAmount& rpcs = requests_found[0].sum.of(RequestLayer::kRpcOut);
+  EXPECT_TRUE(rpcs.knows(LayerMeasure::kBytes));
+  EXPECT_FALSE(rpcs.knows(LayerMeasure::kAnswerBytes)) << "the answer has not come: not an empty one";
+  LayerSummary summary;
+  summary.add(requests_found[0].sum);
+  EXPECT_TRUE(summary.of(RequestLayer::kRpcOut, LayerMeasure::kBytes).has_value());
+  EXPECT_FALSE(summary.of(RequestLayer::kRpcOut, LayerMeasure::kAnswerBytes).has_value());
   EXPECT_EQ(layers_of(requests_found[1].sum),
             "8 400-700\nrunning 2 190\nrunnable 1 10\nblocked_other 1 100\n");
 }
@@ -745,6 +752,9 @@ TEST(ChromeJson, HasWhatApplicationsTell) {
       json.find(R"("ph": "b", "name": "out Read", "cat": "rpc", "id": "rpc 0", "ts": 0.200, "pid": 70)"),
       std::string::npos)
       << json;
+  EXPECT_NE(json.find(R"("request bytes": 200, "answer bytes": 400)"), std::string::npos);
+  EXPECT_NE(json.find(R"("request bytes": 300, "answer bytes": null)"), std::string::npos)
+      << "it did not end";
   EXPECT_EQ(events.back()["ph"], "i");
   EXPECT_EQ(events.back()["name"], "rows \"x\"");
   EXPECT_EQ(events.back()["args"]["number"], 500);
