@@ -163,9 +163,20 @@ void note_what_spans_lack(const BurstMachines& machines, const traces::SearchQue
 // Notes of bursts with lost events, a few of them: a day has thousands of bursts.
 class LostEvents {
  public:
+  // `asks_applications`: whether what applications tell is searched.
+  explicit LostEvents(bool asks_applications) : asks_applications_(asks_applications) {}
+
   void add(const BurstOfMachines& burst) {
     constexpr size_t kMaxLostNotes = 20;
     for (const traces::SceneMachine& machine : burst.machines) {
+      const traces::BurstRecording& recording = *machine.recording;
+      // Of all bursts of a recording together. `not with rpc` holds of what was lost, too.
+      if (asks_applications_ && recording.lost_application_events > 0 &&
+          of_applications_.size() < kMaxLostNotes) {
+        of_applications_.insert(fmt::format(
+            "{} events that applications of machine {} told of were lost, rpc and annotation may be missing",
+            recording.lost_application_events, printable(recording.machine)));
+      }
       if (machine.burst->all_lost() == 0) {
         continue;
       }
@@ -173,7 +184,7 @@ class LostEvents {
         notes_.push_back(
             fmt::format("burst at {}: {} events of machine {} were lost, items may be missing or wrong",
                         format_time(burst.planned_begin_ms * kNsPerMs), machine.burst->all_lost(),
-                        printable(machine.recording->machine)));
+                        printable(recording.machine)));
       } else {
         ++more_;
       }
@@ -181,6 +192,7 @@ class LostEvents {
   }
 
   void finish(std::vector<std::string>& notes) {
+    notes.insert(notes.end(), of_applications_.begin(), of_applications_.end());
     notes.insert(notes.end(), notes_.begin(), notes_.end());
     if (more_ > 0) {
       notes.push_back(
@@ -189,6 +201,8 @@ class LostEvents {
   }
 
  private:
+  const bool asks_applications_;
+  std::set<std::string> of_applications_;  // one for each recording
   std::vector<std::string> notes_;
   uint64_t more_ = 0;
 };
@@ -197,7 +211,12 @@ class BurstSearch {
  public:
   BurstSearch(const BurstMachines& machines, const traces::SearchQuery& query, uint32_t limit,
               ShownAnswers& shown)
-      : machines_(machines), query_(query), limit_(limit), shown_(shown), clocks_(machines) {}
+      : machines_(machines),
+        query_(query),
+        limit_(limit),
+        shown_(shown),
+        clocks_(machines),
+        lost_((query.kinds & (kinds_of(ItemKind::kRpc) | kinds_of(ItemKind::kAnnotation))) != 0) {}
 
   // Whether the search goes on.
   bool add(const BurstOfMachines& burst) {

@@ -278,6 +278,28 @@ TEST_F(MadeBursts, AreSearched) {
   EXPECT_THAT(run({"plimsoll", "bursts", "search", "rpc", file}).out, HasSubstr("give --traces FILE"));
 }
 
+TEST_F(MadeBursts, SayWhereEventsOfApplicationsWereLost) {
+  mark(10, 1, traces::MarkKind::kStart, 7);
+  mark(20, 1, traces::MarkKind::kStop, 7);
+  recording_.lost_application_events = 3;
+  constexpr int64_t kPeriodMs = 32'768;
+  traces::Burst next = recording_.bursts.front();
+  next.planned = {kBeginMs + kPeriodMs, kBeginMs + kPeriodMs + 256};
+  next.wall_offset_on_ns += kPeriodMs * kNsPerMs;
+  next.wall_offset_off_ns = next.wall_offset_on_ns;
+  recording_.bursts.push_back(next);
+  const std::string file = write("a");
+  const auto notes_of = [&](const std::string& query) {
+    return json_of({"plimsoll", "bursts", "search", query, file})["notes"].dump();
+  };
+  const std::string note = "3 events that applications of machine a told of were lost";
+  const std::string notes = notes_of("request not with own annotation");
+  ASSERT_THAT(notes, HasSubstr(note));
+  EXPECT_THAT(notes.substr(notes.find(note) + note.size()), Not(HasSubstr(note)))
+      << "once, not with each burst";
+  EXPECT_THAT(notes_of("request not with own blocked"), Not(HasSubstr("applications")));
+}
+
 TEST_F(MadeBursts, TellInWhichFunctionsRequestsRan) {
   using Kind = traces::BurstEventKind;
   recording_.stacks = {.binaries = {{"/bin/job", ""}},
