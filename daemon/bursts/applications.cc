@@ -1,6 +1,7 @@
 #include "daemon/bursts/applications.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <iterator>
@@ -20,6 +21,12 @@ constexpr size_t kMaxApplications = 100;
 // The library takes a day at most.
 constexpr int64_t kMaxToldSeconds = int64_t{24} * 60 * 60;
 constexpr std::string_view kBurstsPath = "/plimsoll/bursts";
+
+bool is_readable(int fd) {
+  // A descriptor below zero is passed over.
+  pollfd polled{fd, POLLIN, 0};
+  return ::poll(&polled, 1, 0) == 1;
+}
 
 }  // namespace
 
@@ -45,8 +52,7 @@ void AnnouncedApplications::find() {
     Application application;
     application.scraper = std::make_unique<scrape::Scraper>(
         std::move(*endpoint),
-        scrape::ScrapeLimits{
-            .timeout_ns = request_timeout_ns_, .max_bytes = kMaxAnswerBytes, .cancel_fd = stop_fd_},
+        scrape::ScrapeLimits{.timeout_ns = request_timeout_ns_, .max_bytes = kMaxAnswerBytes},
         wire::Machine(), proc_fs_, binaries_);
     application.scraper->require_owner({process.pid, process.started_ns});
     applications_.emplace(key, std::move(application));
@@ -79,7 +85,7 @@ void AnnouncedApplications::prepare(const traces::BurstConfig& config, int64_t d
   }
   for (auto& [key, application] : applications_) {
     const int64_t tell_ns = monotonic_now_ns();
-    if (tell_ns >= deadline_ns) {
+    if (tell_ns >= deadline_ns || is_readable(stop_fd_)) {
       return;
     }
     if (tell_ns >= application.next_tell_ns) {

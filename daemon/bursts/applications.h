@@ -36,7 +36,8 @@ class Applications {
   virtual void release(int64_t deadline_ns) = 0;
 };
 
-// Readable `stop_fd` ends requests.
+// While `stop_fd` is readable none is told anything new. What was recorded is still collected, and the end is told: both within their
+// deadlines.
 using OpenApplications = std::function<std::unique_ptr<Applications>(int stop_fd)>;
 
 // What an application is told of a recording that goes on for so long.

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "base/unique_fd.h"
 #include "daemon/bursts/applications.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/capture/identity/fake_proc.h"
@@ -268,6 +270,32 @@ TEST(AnnouncedApplications, AreToldAgainWhereTheProcessRunsAnotherProgram) {
   applications.prepare(bursts, kNsPerMinute, INT64_MAX);
   EXPECT_EQ(application.requests(), 5);
   EXPECT_THAT(applications.collect(1000, INT64_MAX).events, SizeIs(1));
+}
+
+// As when the assignment is withdrawn: the last bursts have events, too, and the application goes on without bursts.
+TEST(AnnouncedApplications, AreAskedAndToldTheEndWhereRecordingIsStopped) {
+  const plimsoll::testing::TemporaryDirectory folder;
+  const auto pid = static_cast<uint32_t>(::getpid());
+  const identity::ProcFs proc_fs;
+  scrape::announce_process(folder.path(), pid, proc_fs.started_ns(pid), "unix:" + folder / "socket");
+  const scrape::UnixApplication application(folder / "socket", [&](int request) {
+    return request == 1   ? scrape::text(answer(5, 0, {}))
+           : request == 2 ? scrape::text(answer(6, 0, {record(4, pid, "row", "")}))
+                          : scrape::text("told");
+  });
+  config::DaemonConfig config;
+  config.scrape_announcements = folder.path();
+  const UniqueFd stop(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  AnnouncedApplications applications(config, nullptr, stop.get(), kNsPerMinute);
+  const traces::BurstConfig bursts = *traces::BurstConfig::parse("7,8");
+  applications.prepare(bursts, kNsPerMinute, INT64_MAX);
+  ASSERT_EQ(::eventfd_write(stop.get(), 1), 0);
+  EXPECT_THAT(applications.collect(1000, INT64_MAX).events, SizeIs(1));
+  applications.release(INT64_MAX);
+  EXPECT_EQ(application.requests(), 4);
+  AnnouncedApplications stopped(config, nullptr, stop.get(), kNsPerMinute);
+  stopped.prepare(bursts, kNsPerMinute, INT64_MAX);
+  EXPECT_EQ(application.requests(), 4) << "nothing new";
 }
 
 // It writes marks for nobody otherwise, for as long as the recording would have lasted.
