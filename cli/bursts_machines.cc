@@ -51,6 +51,8 @@ class BurstSweep {
     return {};
   }
 
+  uint64_t copies() const { return copies_; }
+
  private:
   struct Part {
     size_t number = 0;  // of its recording in the list
@@ -107,7 +109,31 @@ class BurstSweep {
     return {};
   }
 
-  BurstOfMachines joined(const PlannedBurst& planned, std::vector<Part> parts) const {
+  // What a machine recorded by hand and by assignment at once, it recorded twice: the part with the most events counts.
+  std::vector<Part> without_copies(std::vector<Part> parts) {
+    std::vector<Part> kept;
+    std::map<std::string, std::vector<size_t>> places;  // in `kept`, by machine
+    for (Part& part : parts) {
+      std::vector<size_t>& of_machine = places[part.recording->machine];
+      const auto same = std::ranges::find_if(of_machine, [&](size_t place) {
+        const traces::Burst& before = *kept[place].burst;
+        return before.on_ns <= part.burst->off_ns && part.burst->on_ns <= before.off_ns;
+      });
+      if (same == of_machine.end()) {
+        of_machine.push_back(kept.size());
+        kept.push_back(std::move(part));
+        continue;
+      }
+      ++copies_;
+      if (part.burst->events.size() > kept[*same].burst->events.size()) {
+        kept[*same] = std::move(part);
+      }
+    }
+    return kept;
+  }
+
+  BurstOfMachines joined(const PlannedBurst& planned, std::vector<Part> all_parts) {
+    std::vector<Part> parts = without_copies(std::move(all_parts));
     sort_stably(parts, [](const Part& part) { return part.number; });
     BurstOfMachines burst{
         .planned_begin_ms = planned.begin_ms, .machines = {}, .clocks = {}, .recordings = {}};
@@ -140,6 +166,7 @@ class BurstSweep {
   std::vector<size_t> unread_;  // by begin
   size_t next_ = 0;             // of unread_
   std::map<PlannedBurst, std::vector<Part>> pending_;
+  uint64_t copies_ = 0;
   std::vector<std::pair<std::weak_ptr<const traces::BurstRecording>, uint64_t>> held_;  // with their events
 };
 
@@ -168,7 +195,10 @@ Result<BurstMachines> BurstMachines::open(const BurstsInput& input,
 }
 
 Status BurstMachines::for_each_burst(const VisitBurst& visit) {
-  return BurstSweep(*recordings_, spans_.get()).run(visit);
+  BurstSweep sweep(*recordings_, spans_.get());
+  const Status visited = sweep.run(visit);
+  copies_ = sweep.copies();
+  return visited;
 }
 
 bool BurstMachines::has_several_machines() const {
@@ -180,6 +210,12 @@ bool BurstMachines::has_several_machines() const {
 std::vector<std::string> BurstMachines::notes() const {
   std::vector<std::string> notes = trace_files_.notes;
   notes.insert(notes.end(), recordings_->notes().begin(), recordings_->notes().end());
+  if (copies_ > 0) {
+    notes.push_back(
+        fmt::format("{} parts of bursts were left out: their machines recorded them twice at once, the other "
+                    "parts have more events or as many",
+                    copies_));
+  }
   return notes;
 }
 

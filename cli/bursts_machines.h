@@ -34,8 +34,9 @@ class BurstMachines {
  public:
   static Result<BurstMachines> open(const BurstsInput& input, const std::vector<std::string>& span_files);
 
-  // In the order of time. A recording is read when its first burst comes, and is in memory until its last one, or a copy of one, has gone.
-  // kTooLarge where recordings of the same time have over 50 million events.
+  // In the order of time, each machine once: of a burst that one recorded twice at once the part with the most events. (Where its clock was
+  // set back, there are two parts of different times.) A recording is read when its first burst comes, and is in memory until its last one,
+  // or a copy of one, has gone. kTooLarge where recordings of the same time have over 50 million events.
   Status for_each_burst(const VisitBurst& visit);
 
   bool has_several_machines() const;
@@ -47,6 +48,7 @@ class BurstMachines {
   std::unique_ptr<BurstRecordings> recordings_;
   TraceFiles trace_files_;  // without spans where none were given
   std::unique_ptr<traces::SearchSpans> spans_;
+  uint64_t copies_ = 0;  // parts that were left out
 };
 
 // What was found of requests, and what makes their times doubtful.

@@ -33,8 +33,8 @@ class BurstMachinesTest : public ::testing::Test {
   void SetUp() override { sink_ = *store::open_burst_sink(ingest_->directory()); }
 
   // Two bursts, from that period on.
-  void keep(char id, const std::string& machine, int64_t first_period) {
-    const traces::BurstRecording recording = burst_recording(machine, first_period);
+  void keep(char id, const std::string& machine, int64_t first_period, size_t events = 10) {
+    const traces::BurstRecording recording = burst_recording(machine, first_period, events);
     const auto kept = sink_->add(std::string(store::kBurstIdBytes, id), *store::summary_of(recording),
                                  as_bytes(traces::encode_bursts(recording)));
     ASSERT_TRUE(kept) << kept.error().text();
@@ -82,6 +82,23 @@ TEST_F(BurstMachinesTest, ComeInTheOrderOfTimeWithAllMachinesThatRecordedThem) {
   EXPECT_THAT(bursts_of(open({{"machine", "m1"}})),
               ElementsAre(Pair(11, ElementsAre("m1")), Pair(12, ElementsAre("m1")),
                           Pair(20, ElementsAre("m1")), Pair(21, ElementsAre("m1"))));
+}
+
+// By hand and by assignment at once.
+TEST_F(BurstMachinesTest, HaveAMachineOnceThatRecordedTwice) {
+  keep('a', "m1", 10, 5);
+  keep('b', "m1", 10, 20);
+  keep('c', "m2", 10);
+  BurstMachines machines = open();
+  std::vector<size_t> events;
+  ASSERT_TRUE(machines.for_each_burst([&](const BurstOfMachines& burst) -> Result<bool> {
+    for (const traces::SceneMachine& machine : burst.machines) {
+      events.push_back(machine.burst->events.size());
+    }
+    return true;
+  }));
+  EXPECT_THAT(events, ElementsAre(20, 10, 20, 10));
+  EXPECT_THAT(machines.notes(), ElementsAre(HasSubstr("2 parts of bursts were left out")));
 }
 
 // Not all of a recording that touches the time.
