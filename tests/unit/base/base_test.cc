@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "base/fair_mutex.h"
 #include "base/file.h"
 #include "base/hex.h"
+#include "base/host_name.h"
 #include "base/lock_file.h"
 #include "base/suggest.h"
 #include "base/unique_fd.h"
@@ -93,16 +95,38 @@ TEST(LockFile, IsHeldByOneAtATimeAndSaysByWhom) {
   {
     const auto lock = take_lock_file(path, "the data are in use by", "stop it");
     ASSERT_TRUE(lock.has_value()) << lock.error().text();
-    EXPECT_EQ(read_file(path, 64), std::to_string(::getpid()) + "\n");
+    EXPECT_EQ(read_file(path, 512), fmt::format("{}\n{}\n", ::getpid(), host_name()));
     const auto second = take_lock_file(path, "the data are in use by", "stop it");
     ASSERT_FALSE(second.has_value());
     EXPECT_EQ(second.error().code, ErrorCode::kConflict);
     EXPECT_EQ(second.error().message, "the data are in use by process " + std::to_string(::getpid()));
     EXPECT_EQ(second.error().hint, "stop it");
+    const auto seen = expect_unlocked_file(path, "the data are in use by", "stop it");
+    ASSERT_FALSE(seen.has_value());
+    EXPECT_EQ(seen.error().text(), second.error().text());
   }
+  EXPECT_TRUE(expect_unlocked_file(path, "", "").has_value());
   EXPECT_TRUE(take_lock_file(path, "", "").has_value()) << "closing the descriptor gives it back";
   std::filesystem::remove(path);
   EXPECT_FALSE(take_lock_file("/no such folder/lock", "", "").has_value());
+  EXPECT_TRUE(expect_unlocked_file(path, "", "").has_value()) << "none holds a file that is not there";
+}
+
+// Of a disk that several machines reach.
+TEST(LockFile, NamesTheMachineOfAHolderElsewhere) {
+  const std::string path = ::testing::TempDir() + "plimsoll_lock_elsewhere_" + std::to_string(::getpid());
+  const auto lock = take_lock_file(path, "", "");
+  ASSERT_TRUE(lock.has_value());
+  const auto as_another_sees_it = [&](const std::string& content) {
+    std::ofstream(path, std::ios::trunc) << content;
+    return expect_unlocked_file(path, "it is written by", "").error().message;
+  };
+  EXPECT_EQ(as_another_sees_it("4711\nanother-machine\n"),
+            "it is written by process 4711 on another-machine");
+  EXPECT_EQ(as_another_sees_it(fmt::format("4711\n{}\n", host_name())), "it is written by process 4711");
+  EXPECT_EQ(as_another_sees_it("4711\n"), "it is written by process 4711") << "an older version's";
+  EXPECT_EQ(as_another_sees_it(""), "it is written by process ");
+  std::filesystem::remove(path);
 }
 
 TEST(ReadFile, BoundsWhatItReads) {
@@ -154,7 +178,7 @@ TEST_F(DurableFile, KeepsTheModeOfAFileThatIsThere) {
   ASSERT_TRUE(write_file_durably(path_, as_bytes("old")).has_value());
   ASSERT_EQ(::chmod(path_.c_str(), 0640), 0);
   ASSERT_TRUE(write_file_durably(path_, as_bytes("new")).has_value());
-  struct stat status{};
+  struct stat status {};
   ASSERT_EQ(::stat(path_.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777U, 0640U);
 }
@@ -166,7 +190,7 @@ TEST_F(DurableFile, KeepsTheOwnerOfAFileThatIsThere) {
   ASSERT_TRUE(write_file_durably(path_, as_bytes("old")).has_value());
   ASSERT_EQ(::chown(path_.c_str(), 12345, 54321), 0);
   ASSERT_TRUE(write_file_durably(path_, as_bytes("new")).has_value());
-  struct stat status{};
+  struct stat status {};
   ASSERT_EQ(::stat(path_.c_str(), &status), 0);
   EXPECT_EQ(status.st_uid, 12345U);
   EXPECT_EQ(status.st_gid, 54321U);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/host_name.h"
 #include "store/identity/directory_identity.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/segment_fixture.h"
@@ -28,7 +29,7 @@ TEST_F(DataDirectoryTest, IsCreatedWithItsVersion) {
   ASSERT_TRUE(directory) << directory.error().text();
   EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "9\n");
   EXPECT_TRUE(std::filesystem::is_directory(directory->blocks_path() + "/000001/segments"));
-  EXPECT_EQ(*read_file(path_ + "/lock", 20), fmt::format("{}\n", ::getpid()));
+  EXPECT_EQ(*read_file(path_ + "/lock", 512), fmt::format("{}\n{}\n", ::getpid(), host_name()));
 }
 
 TEST_F(DataDirectoryTest, IsForNobodyElse) {
