@@ -1,6 +1,7 @@
 #include "store/directory/data_directory.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
@@ -8,12 +9,16 @@
 
 #include "base/durable_file.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "base/lock_file.h"
 #include "base/log.h"
+#include "base/random.h"
+#include "base/time.h"
 #include "store/blocks/block_folder.h"
 #include "store/catalogue/catalogue.h"
 #include "store/directory/bound_databases.h"
 #include "store/directory/conversion.h"
+#include "store/directory/disk_reserve.h"
 
 namespace plimsoll::store {
 namespace {
@@ -24,6 +29,15 @@ constexpr int kOldestConvertible = 2;
 constexpr int kOldestWithRows = 3;
 constexpr int kOldestWithSegmentsOfToday = 6;
 constexpr int kOldestWithBlocks = 7;
+
+constexpr const char* kLockedHint = "stop that process, or ask it with --server";
+
+std::string lock_path_of(const std::string& data_dir) {
+  return data_dir + "/lock";
+}
+std::string locked_by(const std::string& data_dir) {
+  return data_dir + " is being written by";
+}
 
 Status write_format(const std::string& path) {
   return write_file_durably(path + "/FORMAT", as_bytes(fmt::format("{}\n", kDirectoryFormat)));
@@ -187,7 +201,12 @@ Result<LiveMachines> DataDirectory::read_machines() const {
 
 Result<DrawStore> DataDirectory::open_draws() const {
   const Status made = make_optional("draws.db");
-  return made ? DrawStore::open(draws_path(), sqlite::OpenMode::kReadWrite) : propagate(made);
+  auto draws = made ? DrawStore::open_for(draws_path(), writer_) : propagate(made);
+  // The number is to be had on a full disk too: a server takes orders there.
+  if (!draws && draws.error().code == ErrorCode::kUnavailable && DiskReserve(reserve_path()).give_slice()) {
+    draws = DrawStore::open_for(draws_path(), writer_);
+  }
+  return draws;
 }
 
 Result<AccessStore> DataDirectory::open_access() const {
@@ -278,13 +297,18 @@ Result<int> DataDirectory::read_format() const {
   return format;
 }
 
+Status DataDirectory::expect_unlocked(const std::string& path) {
+  const auto format = DataDirectory(path).read_format();
+  return format ? expect_unlocked_file(lock_path_of(path), locked_by(path), kLockedHint) : propagate(format);
+}
+
 Status DataDirectory::take_lock() {
-  auto lock = take_lock_file(path_ + "/lock", path_ + " is being written by",
-                             "stop that process, or ask it with --server");
+  auto lock = take_lock_file(lock_path_of(path_), locked_by(path_), kLockedHint);
   if (!lock) {
     return propagate(lock);
   }
   lock_ = std::move(*lock);
+  writer_ = {.id = random_seed(), .process = ::getpid(), .host = host_name(), .since_ns = wall_now_ns()};
   return {};
 }
 

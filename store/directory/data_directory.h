@@ -2,7 +2,7 @@
 //
 //   FORMAT        version of the layout, a number
 //   identity      the directory's ID, and which databases it must have (store/identity)
-//   lock          held by the one process that writes; says which
+//   lock          held by the one process that writes; says which, on which machine
 //   archive.db    accepted raw profiles (store/archive)
 //   blocks/       rows and what they refer to, in parts that cover a span of time each (store/blocks)
 //   spans/        spans of request traces, in parts likewise (store/spans)
@@ -27,6 +27,7 @@
 #include "sqlite/database.h"
 #include "store/access/access_store.h"
 #include "store/draws/draw_store.h"
+#include "store/draws/draw_writer.h"
 #include "store/identity/directory_identity.h"
 #include "store/live/live_machines.h"
 
@@ -64,6 +65,10 @@ class DataDirectory {
   // Whether open_for_writing() would take it if nobody else held it. Writes nothing.
   static Status check(const std::string& path);
 
+  // Whether open_for_writing() would find it unlocked: kConflict names the process that writes it, and any other error says why this is no
+  // data directory. Writes nothing.
+  static Status expect_unlocked(const std::string& path);
+
   // The same paths, for a part of the process that holds the lock; it must not outlive this one.
   DataDirectory without_lock() const { return DataDirectory(path_); }
 
@@ -82,7 +87,7 @@ class DataDirectory {
   Result<sqlite::Database> open_archive() const;
 
   // For the process that writes: a connection of the caller's own. draws.db and access.db are made by the first server: from then on the
-  // directory must have them. One thread.
+  // directory must have them. One thread. The draws carry the number of this opening (store/draws/draw_writer.h), which the first of them takes.
   Result<LiveMachines> open_machines() const;
   Result<LiveMachines> read_machines() const;  // beside others that write
   Result<DrawStore> open_draws() const;
@@ -105,6 +110,7 @@ class DataDirectory {
 
   std::string path_;
   UniqueFd lock_;
+  DrawWriter writer_;  // of the process that holds the lock
 };
 
 }  // namespace plimsoll::store

@@ -1,6 +1,7 @@
 #include "store/draws/draw_store.h"
 
 #include "base/random.h"
+#include "base/time.h"
 #include "store/identity/listed_database.h"
 
 namespace plimsoll::store {
@@ -57,7 +58,15 @@ CREATE TABLE IF NOT EXISTS experiment_parameter (
   name TEXT NOT NULL, value TEXT NOT NULL,
   PRIMARY KEY (experiment, number)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS writer (
+  number INTEGER PRIMARY KEY,
+  id INTEGER NOT NULL,  -- the bits of an unsigned number
+  process INTEGER NOT NULL, host TEXT NOT NULL, since_ns INTEGER NOT NULL
+);
 )sql";
+
+// Those before are nobody's any more: it takes a start of a server to make one.
+constexpr int64_t kKeptWriters = 1000;
 
 constexpr std::string_view kDrawColumns =
     "SELECT id, made_ns, interval_start_ns, interval_ns, window_start_ns, window_ns, due_ns, seed, policy, "
@@ -136,6 +145,72 @@ Result<DrawStore> DrawStore::open(const std::string& path, sqlite::OpenMode mode
   return DrawStore(std::move(*database));
 }
 
+template <typename Change>
+Status DrawStore::write(const Change& change) {
+  auto transaction = sqlite::Transaction::begin(database_);
+  if (!transaction) {
+    return propagate(transaction);
+  }
+  // No other process writes from here to the commit: none can become the newest in between.
+  const Status is_newest = expect_newest_writer();
+  const Status written = is_newest ? change() : is_newest;
+  return written ? transaction->commit() : written;
+}
+
+template <typename Change>
+Status DrawStore::write_durably(const Change& change) {
+  if (auto waits = database_.run("PRAGMA synchronous=FULL"); !waits) {
+    return waits;
+  }
+  const Status committed = write(change);
+  return committed ? database_.run("PRAGMA synchronous=NORMAL") : committed;
+}
+
+Result<DrawStore> DrawStore::open_for(const std::string& path, const DrawWriter& writer) {
+  auto store = open(path, sqlite::OpenMode::kReadWrite);
+  const Status known = store && writer.id != 0 ? store->become(writer) : Status();
+  return known ? std::move(store) : propagate(known, "noting who writes {}", path);
+}
+
+Status DrawStore::become(const DrawWriter& writer) {
+  int64_t number = 0;
+  const Status known = write_durably([&]() -> Status {
+    const auto own = database_.integer("SELECT number FROM writer WHERE id = ?", 0, writer.id);
+    const auto newest =
+        own ? database_.integer("SELECT coalesce(max(number), 0) FROM writer", 0) : propagate(own);
+    if (!newest) {
+      return propagate(newest);
+    }
+    number = *own != 0 ? *own : *newest + 1;
+    if (*own != 0) {
+      return {};
+    }
+    const Status added = database_.execute("INSERT INTO writer VALUES (?, ?, ?, ?, ?)", number, writer.id,
+                                           writer.process, writer.host, writer.since_ns);
+    return added ? database_.execute("DELETE FROM writer WHERE number <= ?", number - kKeptWriters) : added;
+  });
+  writer_ = number;
+  return known;
+}
+
+Status DrawStore::expect_newest_writer() {
+  if (writer_ == 0) {
+    return {};
+  }
+  return sqlite::for_each_row(
+      database_.query("SELECT number, process, host, since_ns FROM writer ORDER BY number DESC LIMIT 1"),
+      [&](const sqlite::Statement& row) -> Status {
+        if (row.integer(0) == writer_) {
+          return {};
+        }
+        return with_hint(fail(ErrorCode::kConflict,
+                              "another server has taken over the directory of {} since {} (process {} on {})",
+                              database_.path(), format_time(row.integer(3) / kNsPerSecond * kNsPerSecond),
+                              row.integer(1), row.text(2)),
+                         "this server must end");
+      });
+}
+
 Result<std::optional<DrawStore>> DrawStore::open_if_there(const std::string& path) {
   const auto is_there = is_database_there(path);
   if (!is_there || !*is_there) {
@@ -146,33 +221,21 @@ Result<std::optional<DrawStore>> DrawStore::open_if_there(const std::string& pat
 }
 
 Result<uint64_t> DrawStore::seed() {
-  const auto made = database_.execute("INSERT INTO seed SELECT ? WHERE NOT EXISTS (SELECT 1 FROM seed)",
-                                      plimsoll::random_seed());
+  const Status made = write([&] {
+    return database_.execute("INSERT INTO seed SELECT ? WHERE NOT EXISTS (SELECT 1 FROM seed)",
+                             plimsoll::random_seed());
+  });
   const auto seed = made ? database_.integer("SELECT value FROM seed", 0) : propagate(made);
   return seed ? Result<uint64_t>(static_cast<uint64_t>(*seed)) : propagate(seed);
 }
 
-template <typename Write>
-Status DrawStore::write_durably(const Write& write) {
-  if (auto waits = database_.run("PRAGMA synchronous=FULL"); !waits) {
-    return waits;
-  }
-  auto transaction = sqlite::Transaction::begin(database_);
-  if (!transaction) {
-    return propagate(transaction);
-  }
-  const Status written = write();
-  const Status committed = written ? transaction->commit() : written;
-  return committed ? database_.run("PRAGMA synchronous=NORMAL") : committed;
-}
-
 Status DrawStore::add(const DrawWithMachines& draw) {
-  const auto there =
-      database_.integer("SELECT count(*) FROM draw WHERE id = ?", 0, std::string_view(draw.draw.id));
-  if (!there || *there > 0) {
-    return !there ? propagate(there) : fail(ErrorCode::kConflict, "draw {} exists already", draw.draw.id);
-  }
-  const auto added = write_durably([&] {
+  const auto added = write_durably([&]() -> Status {
+    const auto there =
+        database_.integer("SELECT count(*) FROM draw WHERE id = ?", 0, std::string_view(draw.draw.id));
+    if (!there || *there > 0) {
+      return !there ? propagate(there) : fail(ErrorCode::kConflict, "it exists already");
+    }
     Status inserted = insert(database_, draw.draw);
     for (size_t i = 0; inserted && i < draw.machines.size(); ++i) {
       inserted = insert(database_, draw.draw.id, draw.machines[i]);
@@ -184,24 +247,28 @@ Status DrawStore::add(const DrawWithMachines& draw) {
 
 Status DrawStore::update_kinds(std::string_view draw, const DrawnMachine& machine) {
   // What it says once replaces what it said before: reports add up to no more than one.
-  Status kept =
-      database_.execute("DELETE FROM drawn_kind WHERE draw = ? AND machine_id = ?", draw, machine.machine_id);
-  for (size_t i = 0; kept && i < machine.kinds.size(); ++i) {
-    const wire::ApplicationKindReport& kind = machine.kinds[i];
-    kept = database_.execute("INSERT OR REPLACE INTO drawn_kind VALUES (?, ?, ?, ?, ?, ?, ?)", draw,
-                             machine.machine_id, kind.kind(), kind.endpoints(), kind.answered(), kind.cause(),
-                             kind.with_cause());
-  }
-  return kept;
+  return write([&] {
+    Status kept = database_.execute("DELETE FROM drawn_kind WHERE draw = ? AND machine_id = ?", draw,
+                                    machine.machine_id);
+    for (size_t i = 0; kept && i < machine.kinds.size(); ++i) {
+      const wire::ApplicationKindReport& kind = machine.kinds[i];
+      kept = database_.execute("INSERT OR REPLACE INTO drawn_kind VALUES (?, ?, ?, ?, ?, ?, ?)", draw,
+                               machine.machine_id, kind.kind(), kind.endpoints(), kind.answered(),
+                               kind.cause(), kind.with_cause());
+    }
+    return kept;
+  });
 }
 
 Status DrawStore::update(std::string_view draw, const DrawnMachine& machine) {
-  return database_.execute(
-      "UPDATE drawn_machine SET window_start_ns = ?, told_ns = ?, reported_ns = ?, state = ?, detail = ?, "
-      "answered_ns = ?, "
-      "observed_ns = ? WHERE draw = ? AND machine_id = ?",
-      machine.window_start_ns, machine.told_ns, machine.reported_ns, machine.state, machine.detail,
-      machine.answered_ns, machine.observed_ns, draw, machine.machine_id);
+  return write([&] {
+    return database_.execute(
+        "UPDATE drawn_machine SET window_start_ns = ?, told_ns = ?, reported_ns = ?, state = ?, detail = ?, "
+        "answered_ns = ?, "
+        "observed_ns = ? WHERE draw = ? AND machine_id = ?",
+        machine.window_start_ns, machine.told_ns, machine.reported_ns, machine.state, machine.detail,
+        machine.answered_ns, machine.observed_ns, draw, machine.machine_id);
+  });
 }
 
 Status DrawStore::read_strata(Draw& draw) {
@@ -463,13 +530,14 @@ Result<bool> DrawStore::withdraw_experiment(std::string_view name) {
 }
 
 Status DrawStore::forget_machines(int64_t due_before_ns) {
-  if (auto kinds = database_.execute(
-          "DELETE FROM drawn_kind WHERE draw IN (SELECT id FROM draw WHERE due_ns < ?)", due_before_ns);
-      !kinds) {
-    return kinds;
-  }
-  return database_.execute("DELETE FROM drawn_machine WHERE draw IN (SELECT id FROM draw WHERE due_ns < ?)",
-                           due_before_ns);
+  return write([&] {
+    const Status kinds = database_.execute(
+        "DELETE FROM drawn_kind WHERE draw IN (SELECT id FROM draw WHERE due_ns < ?)", due_before_ns);
+    return kinds ? database_.execute(
+                       "DELETE FROM drawn_machine WHERE draw IN (SELECT id FROM draw WHERE due_ns < ?)",
+                       due_before_ns)
+                 : kinds;
+  });
 }
 
 }  // namespace plimsoll::store

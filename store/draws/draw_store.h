@@ -3,6 +3,9 @@
 // A database of its own, as live.db is, and for the same reasons: heartbeats and uploads write it, and must neither wait for rows that
 // are being built nor make readers of the catalogue load it again. A draw itself is on disk before any machine receives it; what became
 // of it is written without waiting for the disk.
+//
+// All that changes it is a transaction that fails with kConflict, and changes nothing, once a newer process writes the directory
+// (store/draws/draw_writer.h).
 #pragma once
 
 #include <cstddef>
@@ -15,6 +18,7 @@
 #include "base/result.h"
 #include "sqlite/database.h"
 #include "store/draws/draw.h"
+#include "store/draws/draw_writer.h"
 #include "store/draws/experiment.h"
 #include "store/draws/stop.h"
 
@@ -24,8 +28,14 @@ namespace plimsoll::store {
 class DrawStore {
  public:
   static Result<DrawStore> open(const std::string& path, sqlite::OpenMode mode);
+  // For the process that writes its directory, for each of its connections: the first of them makes `writer` the newest, on disk when it
+  // returns; one that is no longer the newest stays what it is.
+  static Result<DrawStore> open_for(const std::string& path, const DrawWriter& writer);
   // For reading; nothing where there is no file: its directory has had no writer that draws.
   static Result<std::optional<DrawStore>> open_if_there(const std::string& path);
+
+  // Fails as all that writes does, with kConflict that names the newer writer, once there is one. Reads a row.
+  Status expect_newest_writer();
 
   // That all draws of this directory follow from: made up when first asked for, then always the same.
   Result<uint64_t> seed();
@@ -74,9 +84,13 @@ class DrawStore {
 
  private:
   explicit DrawStore(sqlite::Database database) : database_(std::move(database)) {}
-  // All that `write` does is on disk when it returns, or none of it is there.
-  template <typename Write>
-  Status write_durably(const Write& write);
+  // All that `change` does is there when it returns, or none of it. Of the newest writer alone.
+  template <typename Change>
+  Status write(const Change& change);
+  // The same, and it is on disk.
+  template <typename Change>
+  Status write_durably(const Change& change);
+  Status become(const DrawWriter& writer);
   Result<std::vector<DrawWithMachines>> read_draws(Result<sqlite::Statement> rows);
   Status read_strata(Draw& draw);
   Status read_method(Draw& draw);
@@ -84,6 +98,7 @@ class DrawStore {
   Status read_kinds(DrawWithMachines& draw);
 
   sqlite::Database database_;
+  int64_t writer_ = 0;  // the number that it writes as; 0: nothing is compared
 };
 
 }  // namespace plimsoll::store
