@@ -123,6 +123,8 @@ void add_server(CLI::App& app, ServerOptions& options) {
                    "server in symbolizer.server")
       ->type_name("ROLE")
       ->check(CLI::IsMember({"server", "symbolizer"}));
+  command->add_flag("--standby", options.is_standby,
+                    "Wait while another process writes the data directory; take over when that process ends");
   command->footer(
       R"(Examples:
   # on this machine only, without authentication
@@ -131,6 +133,8 @@ void add_server(CLI::App& app, ServerOptions& options) {
   plimsoll server --config /etc/plimsoll/server.toml
   # with rows in ClickHouse
   plimsoll server --data ./profiles --store clickhouse://127.0.0.1:8123/plimsoll
+  # a second server with the same directory and configuration, for when the first one fails
+  plimsoll server --config /etc/plimsoll/server.toml --standby
   # on another machine, to make symbol tables for that server
   plimsoll server --role symbolizer --config /etc/plimsoll/symbolizer.toml
 )");

@@ -32,8 +32,9 @@ struct ServerOptions {
   std::string config_path;                                 // empty: none
   std::vector<std::pair<std::string, std::string>> flags;  // configuration keys and their values
   std::string role = "server";                             // or "symbolizer"
+  bool is_standby = false;  // of the role server: it waits until no process writes the data directory
 };
-// Until SIGINT or SIGTERM.
+// Until SIGINT or SIGTERM. Ends the process with status 1 where another server has taken over the data directory.
 Status run_server(const ServerOptions& options);
 
 struct TokenOptions {

@@ -1,11 +1,17 @@
+#include <unistd.h>
+
 #include <csignal>
+#include <ctime>
+#include <memory>
 
 #include "base/log.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/symbol_tables.h"
 #include "config/server_config.h"
 #include "server/memory/memory.h"
 #include "server/server.h"
+#include "server/standby.h"
 #include "server/symbolizer_service.h"
 
 namespace plimsoll::cli {
@@ -59,9 +65,63 @@ Status run_symbolizer(const config::ServerConfig& config, const sigset_t& signal
   return {};
 }
 
+// Until no process writes the data directory. False: a signal has ended it before.
+Result<bool> wait_as_standby(const config::ServerConfig& config, const sigset_t& signals) {
+  constexpr timespec kBetweenLooks{.tv_sec = 1, .tv_nsec = 0};
+  const auto standby = server::Standby::start(config);
+  if (!standby) {
+    return propagate(standby);
+  }
+  log_info("standby for {}; health on {}://{}", config.data_dir,
+           config.certificate.empty() ? "http" : "https", (*standby)->address());
+  while (!(*standby)->may_take_over()) {
+    const int signal_number = ::sigtimedwait(&signals, nullptr, &kBetweenLooks);
+    if (signal_number == SIGINT || signal_number == SIGTERM) {
+      log_info("stopping");
+      return false;
+    }
+    if (signal_number == SIGHUP) {
+      log_info("a standby reads its configuration when it starts: restart it");
+    }
+  }
+  log_info("no process writes {}: taking over", config.data_dir);
+  return true;
+}
+
+// Null: a signal has ended a standby before.
+Result<std::unique_ptr<server::Server>> start_server(const config::ServerConfig& config, bool is_standby,
+                                                     const sigset_t& signals) {
+  while (true) {
+    if (is_standby) {
+      const auto may_start = wait_as_standby(config, signals);
+      if (!may_start || !*may_start) {
+        return may_start ? Result<std::unique_ptr<server::Server>>(nullptr) : propagate(may_start);
+      }
+    }
+    auto server = server::Server::start(config, table_worker(),
+                                        {.profiles = profile_worker(), .annotations = annotate_worker()},
+                                        [] { ::kill(::getpid(), SIGTERM); });
+    // Of two that wait one is faster; the other waits again.
+    if (server || !is_standby || server::Standby::may_start(config)) {
+      return server;
+    }
+    log_info("not started: {}", server.error().text());
+  }
+}
+
+// Without destructors, which would build rows in a directory that is another server's.
+[[noreturn]] void end_at_once(const Error& error) {
+  log_error("{}", error.text());
+  ::_exit(kExitFailed);
+}
+
 }  // namespace
 
 Status run_server(const ServerOptions& options) {
+  if (options.is_standby && options.role != "server") {
+    return with_field(fail(ErrorCode::kInvalid, "a {} has no standby: run several of them", options.role),
+                      "--standby");
+  }
   const auto loaded = read_config(options);
   if (!loaded) {
     return propagate(loaded);
@@ -71,10 +131,9 @@ Status run_server(const ServerOptions& options) {
     return run_symbolizer(*loaded, signals);
   }
   server::reserve_little_memory();
-  auto server = server::Server::start(*loaded, table_worker(),
-                                      {.profiles = profile_worker(), .annotations = annotate_worker()});
-  if (!server) {
-    return propagate(server);
+  auto server = start_server(*loaded, options.is_standby, signals);
+  if (!server || *server == nullptr) {
+    return server ? Status() : propagate(server);
   }
   const char* const scheme = loaded->certificate.empty() ? "http" : "https";
   log_info("data in {}; API on {}://{}, daemons on {}://{}", loaded->data_dir, scheme, (*server)->address(),
@@ -82,6 +141,9 @@ Status run_server(const ServerOptions& options) {
   int signal_number = 0;
   while (::sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) {
     reload(**server, options);
+  }
+  if (const auto taken_over = (*server)->taken_over()) {
+    end_at_once(*taken_over);
   }
   log_info("stopping");
   (*server)->stop();

@@ -34,6 +34,8 @@ constexpr std::chrono::seconds kRetentionInterval{10};
 constexpr std::chrono::nanoseconds kRollUpInterval = std::chrono::minutes(5);
 constexpr std::chrono::nanoseconds kEpochsInterval = std::chrono::minutes(10);
 constexpr std::chrono::nanoseconds kBinariesInterval = std::chrono::hours(1);
+// A row of draws.db is read.
+constexpr std::chrono::nanoseconds kWriterInterval = std::chrono::seconds(1);
 
 // Binaries that rows of these days refer to are kept, whatever their age.
 constexpr int64_t kRecentRowsNs = int64_t{7} * 24 * kNsPerHour;
@@ -376,6 +378,26 @@ Result<BackgroundTask::Pass> draws_pass(scheduler::Drawer& drawer, store::Ingest
         const Status drawn = drawer.draw_if_due(ingest.settled_now_ns(), machines);
         return drawn ? Result<NextPass>(NextPass{.after = until_due(drawer)}) : propagate(drawn);
       };
+}
+
+Result<BackgroundTask::Pass> writer_pass(const store::Ingest& ingest,
+                                         std::function<void(const Error&)> taken_over) {
+  auto opened = ingest.directory().open_draws();
+  if (!opened) {
+    return propagate(opened);
+  }
+  return [draws = std::move(*opened),
+          taken_over = std::move(taken_over)](const std::stop_token&) mutable -> Result<NextPass> {
+    const Status is_newest = draws.expect_newest_writer();
+    if (is_newest) {
+      return NextPass{.after = kWriterInterval};
+    }
+    if (is_newest.error().code != ErrorCode::kConflict) {
+      return propagate(is_newest);
+    }
+    taken_over(is_newest.error());
+    return NextPass{};
+  };
 }
 
 Result<BackgroundTask::Pass> inventory_pass(const InventorySettings& settings, store::Ingest& ingest) {

@@ -85,6 +85,11 @@ BackgroundTask::Pass roll_up_pass(store::Ingest& ingest, const store::RetentionL
 // Draws when it is time; reads the machines while others write them.
 Result<BackgroundTask::Pass> draws_pass(scheduler::Drawer& drawer, store::Ingest& ingest);
 
+// Checks every second that no other server has taken over the directory; calls `taken_over` once where one has, with an error that names it,
+// and checks no more.
+Result<BackgroundTask::Pass> writer_pass(const store::Ingest& ingest,
+                                         std::function<void(const Error&)> taken_over);
+
 // Reads the inventory once before it returns (InventoryReader::open()).
 Result<BackgroundTask::Pass> inventory_pass(const InventorySettings& settings, store::Ingest& ingest);
 

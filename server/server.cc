@@ -54,7 +54,8 @@ Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<store::Spa
 
 Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config,
                                               symbolizer::TableWorker table_worker,
-                                              const RequestWorkers& request_workers) {
+                                              const RequestWorkers& request_workers,
+                                              std::function<void()> must_end) {
   if (config.data_dir.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "no data directory: set server.data or give --data"),
                       "--data");
@@ -97,6 +98,7 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*spans), std::move(*bursts),
                                             std::move(*binaries), std::move(*authenticator),
                                             std::move(*breaker), std::move(*drawer), config));
+  server->must_end_ = std::move(must_end);
   if (auto listening = server->listen(config, request_workers); !listening) {
     return propagate(listening);
   }
@@ -106,7 +108,32 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   return server;
 }
 
+Status Server::watch_writer() {
+  auto pass = writer_pass(*ingest_, [this](const Error& error) {
+    {
+      const std::lock_guard lock(mutex_);
+      taken_over_ = error;
+    }
+    if (must_end_) {
+      must_end_();
+    }
+  });
+  if (!pass) {
+    return propagate(pass);
+  }
+  work_.start(kWriter, std::move(*pass));
+  return {};
+}
+
+std::optional<Error> Server::taken_over() {
+  const std::lock_guard lock(mutex_);
+  return taken_over_;
+}
+
 Status Server::start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker) {
+  if (const Status watched = watch_writer(); !watched) {
+    return watched;
+  }
   work_.start(kAudit, [this](const std::stop_token&) -> Result<NextPass> {
     const Status written = authenticator_->log().end_minute();
     return written ? Result<NextPass>(NextPass{.after = kAuditInterval}) : propagate(written);

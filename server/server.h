@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,10 +39,12 @@ struct RequestWorkers {
 // background work, each kind in a thread of its own (server/background/work_kinds.h).
 class Server {
  public:
-  // `table_worker` starts the process that parses binaries (symbolizer::TableProcess).
+  // `table_worker` starts the process that parses binaries (symbolizer::TableProcess). `must_end` is called once, by a thread of the server,
+  // when another server has taken over the data directory (taken_over()).
   static Result<std::unique_ptr<Server>> start(const config::ServerConfig& config,
                                                symbolizer::TableWorker table_worker,
-                                               const RequestWorkers& request_workers = {});
+                                               const RequestWorkers& request_workers = {},
+                                               std::function<void()> must_end = {});
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -52,6 +56,10 @@ class Server {
   // Takes over the tokens of a configuration that was read again, and reads the certificate's files again; all other keys wait for the next
   // start. Where it fails, what could not be taken over stays as it was.
   Status reload(const config::ServerConfig& config);
+
+  // Which server has taken over the data directory; nothing: none has. Then this process is to end at once, without stop(): that builds rows,
+  // in a directory that is another server's. What was accepted is on disk. Any thread.
+  std::optional<Error> taken_over();
 
   // Gives up questions, accepts nothing more, builds what is pending, and returns. A process that reads symbols is ended: what it was for is looked
   // up after the next start. May be called again.
@@ -69,6 +77,7 @@ class Server {
   Status listen_for_clients(const config::ServerConfig& config, const RequestWorkers& workers,
                             http::ListenerOptions options);
   Status start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
+  Status watch_writer();
   Status start_fleet_work(const config::ServerConfig& config);
   Status start_store_work(const config::ServerConfig& config);
   Status start_copying(const config::ServerConfig& config);
@@ -101,7 +110,9 @@ class Server {
   scheduler::FleetService fleet_;
   BackgroundWork work_;
   HealthCollector health_;
+  std::function<void()> must_end_;  // set before work_ begins; empty: nobody is told
   std::mutex mutex_;
+  std::optional<Error> taken_over_;  // protected by mutex_
   // Set once, under mutex_: the first requests come before start() returns.
   std::unique_ptr<http::Listener> people_;
   std::unique_ptr<http::Listener> daemons_;

@@ -162,6 +162,15 @@ inline constexpr WorkKind kHealth{
     .tolerance = std::chrono::minutes(10),
     .hint = "metrics of the data directory are old or missing; check its files"};
 
+// Whether another server has taken over the data directory: then this one ends.
+inline constexpr WorkKind kWriter{.name = "writer",
+                                  .what = "checking who writes the data directory",
+                                  .retry = std::chrono::seconds(1),
+                                  .tolerance = std::chrono::minutes(10),
+                                  .hint =
+                                      "if another server takes over the data directory, this one does not "
+                                      "end; check draws.db in the data directory"};
+
 // Noted requests are written to the audit log.
 inline constexpr WorkKind kAudit{.name = "audit",
                                  .what = "writing the audit log",
