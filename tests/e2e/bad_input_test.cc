@@ -232,6 +232,8 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
           {{"server"}, "(field: --data)"},
           {{"server", "--role", "symbolizer"}, "(field: symbolizer.server)"},
           {{"server", "--role", "captain"}, "captain"},
+          {{"server", "--standby"}, "(field: --data)"},
+          {{"server", "--standby", "--role", "symbolizer"}, "(field: --standby)"},
           {{"server", "--data", folder / "new", "--listen", "nonsense"}, "write HOST:PORT"},
           {{"store", "copy", "--data", data}, "--to is required"},
           {{"store", "copy", "--to", "directory"}, "--data is required"},

@@ -71,8 +71,12 @@ std::string free_address() {
   return "127.0.0.1:0";
 }
 
-TestServer::TestServer(std::string data_dir, const std::string& config, std::string ca)
-    : data_dir_(std::move(data_dir)), ca_(std::move(ca)), config_path_(folder_ / "server.toml") {
+TestServer::TestServer(std::string data_dir, const std::string& config, std::string ca,
+                       std::vector<std::string> flags)
+    : data_dir_(std::move(data_dir)),
+      ca_(std::move(ca)),
+      flags_(std::move(flags)),
+      config_path_(folder_ / "server.toml") {
   std::ofstream(config_path_) << config;
   start();
 }
@@ -82,9 +86,10 @@ void TestServer::start() {
     ADD_FAILURE() << "the server at " << address() << " runs already: stop it first";
     return;
   }
-  process_ = std::make_unique<Background>(std::vector<std::string>{"plimsoll", "server", "--data", data_dir_,
-                                                                   "--config", config_path_, "--listen",
-                                                                   people_, "--fleet-listen", daemons_});
+  std::vector<std::string> argv{"plimsoll",   "server",   "--data", data_dir_,        "--config",
+                                config_path_, "--listen", people_,  "--fleet-listen", daemons_};
+  argv.insert(argv.end(), flags_.begin(), flags_.end());
+  process_ = std::make_unique<Background>(argv);
 }
 
 bool TestServer::becomes_ready() const {

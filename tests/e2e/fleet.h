@@ -21,8 +21,10 @@ std::string free_address();
 // `plimsoll server` on a data directory. Its addresses stay the same when it is started again.
 class TestServer {
  public:
-  // `config` is the text of a configuration file; where that has it speak TLS, `ca` is the file of who signed its certificate.
-  explicit TestServer(std::string data_dir, const std::string& config = {}, std::string ca = {});
+  // `config` is the text of a configuration file; where that has it speak TLS, `ca` is the file of who signed its certificate. `flags` come
+  // last on its command line.
+  explicit TestServer(std::string data_dir, const std::string& config = {}, std::string ca = {},
+                      std::vector<std::string> flags = {});
 
   // Starts it again once it has been stopped or has crashed: the constructor has started it.
   void start();
@@ -42,6 +44,7 @@ class TestServer {
 
   std::string data_dir_;
   std::string ca_;
+  std::vector<std::string> flags_;
   TemporaryFolder folder_;
   std::string config_path_;
   std::string people_ = free_address();
