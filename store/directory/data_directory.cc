@@ -202,8 +202,10 @@ Result<LiveMachines> DataDirectory::read_machines() const {
 Result<DrawStore> DataDirectory::open_draws() const {
   const Status made = make_optional("draws.db");
   auto draws = made ? DrawStore::open_for(draws_path(), writer_) : propagate(made);
-  // The number is to be had on a full disk too: a server takes orders there.
-  if (!draws && draws.error().code == ErrorCode::kUnavailable && DiskReserve(reserve_path()).give_slice()) {
+  // A server takes its number on a full disk too: it is to take orders there.
+  std::error_code ignored;
+  if (!draws && draws.error().code == ErrorCode::kUnavailable &&
+      std::filesystem::exists(reserve_path(), ignored) && DiskReserve(reserve_path()).give_slice()) {
     draws = DrawStore::open_for(draws_path(), writer_);
   }
   return draws;
