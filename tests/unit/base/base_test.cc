@@ -178,7 +178,7 @@ TEST_F(DurableFile, KeepsTheModeOfAFileThatIsThere) {
   ASSERT_TRUE(write_file_durably(path_, as_bytes("old")).has_value());
   ASSERT_EQ(::chmod(path_.c_str(), 0640), 0);
   ASSERT_TRUE(write_file_durably(path_, as_bytes("new")).has_value());
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(path_.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777U, 0640U);
 }
@@ -190,7 +190,7 @@ TEST_F(DurableFile, KeepsTheOwnerOfAFileThatIsThere) {
   ASSERT_TRUE(write_file_durably(path_, as_bytes("old")).has_value());
   ASSERT_EQ(::chown(path_.c_str(), 12345, 54321), 0);
   ASSERT_TRUE(write_file_durably(path_, as_bytes("new")).has_value());
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(path_.c_str(), &status), 0);
   EXPECT_EQ(status.st_uid, 12345U);
   EXPECT_EQ(status.st_gid, 54321U);
