@@ -53,6 +53,27 @@ Status read_credentials(const std::string& path, S3Options& options) {
                          "write the ID of a key into its first line, and its secret into the second");
 }
 
+Status check_endpoint(const StoreAddress& address) {
+  constexpr const char* kHint = "write https://HOST or https://HOST:PORT";
+  const std::string& endpoint = address.endpoint;
+  // Errors of requests show the URL. It is not shown here: it may have a password.
+  if (endpoint.find_first_of("@?# \t") != std::string::npos) {
+    return with_hint(fail(ErrorCode::kInvalid, "the endpoint of s3:// has a user, a query or a space"),
+                     kHint);
+  }
+  const bool is_plain = endpoint.starts_with("http://");
+  if (!is_plain && !endpoint.starts_with("https://")) {
+    return with_hint(fail(ErrorCode::kInvalid, "s3:// requires the endpoint's URL, not \"{}\"", endpoint),
+                     kHint);
+  }
+  return is_plain && !address.ca.empty()
+             ? Status(with_hint(
+                   fail(ErrorCode::kInvalid, "the authority {} requires an endpoint with https://, not {}",
+                        address.ca, endpoint),
+                   kHint))
+             : Status();
+}
+
 Result<std::unique_ptr<ObjectStore>> open_s3(const StoreAddress& address) {
   S3Options options{.endpoint = address.endpoint, .region = address.region, .ca = address.ca};
   std::string_view rest = std::string_view(address.address).substr(kS3.size());
@@ -69,16 +90,15 @@ Result<std::unique_ptr<ObjectStore>> open_s3(const StoreAddress& address) {
         fail(ErrorCode::kInvalid, "the object store's address {}: no bucket and prefix", address.address),
         "write s3://BUCKET or s3://BUCKET/PREFIX, of letters, digits and \"-._/\"");
   }
-  if (!address.endpoint.starts_with("http://") && !address.endpoint.starts_with("https://")) {
-    return with_hint(
-        fail(ErrorCode::kInvalid, "s3:// requires the endpoint's URL, not \"{}\"", address.endpoint),
-        "write https://HOST or https://HOST:PORT");
+  if (const Status checked = check_endpoint(address); !checked) {
+    return propagate(checked);
   }
   const bool is_region = !address.region.empty() && std::ranges::all_of(address.region, [](char c) {
     return is_letter_or_digit(c) || c == '-' || c == '_';
   });
   if (!is_region) {
-    return fail(ErrorCode::kInvalid, "{} is no region of an object store", address.region);
+    return with_hint(fail(ErrorCode::kInvalid, "\"{}\" is no region of an object store", address.region),
+                     "write the region of the bucket, such as us-east-1");
   }
   const Status read = read_credentials(address.credentials_file, options);
   return read ? Result<std::unique_ptr<ObjectStore>>(std::make_unique<S3Store>(std::move(options)))

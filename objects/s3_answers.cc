@@ -43,8 +43,9 @@ std::string text_of(std::string_view escaped) {
 }
 
 ErrorCode code_of(unsigned status, std::string_view code) {
-  if (status == 404 && code != "NoSuchBucket") {
-    return ErrorCode::kNotFound;
+  // Of another 404, of a proxy say, nothing follows about the object.
+  if (status == 404) {
+    return code == "NoSuchKey" ? ErrorCode::kNotFound : ErrorCode::kInvalid;
   }
   if (status == 401 || status == 403) {
     return ErrorCode::kDenied;
@@ -60,9 +61,13 @@ std::string hint_of(unsigned status, std::string_view code) {
   if (code == "RequestTimeTooSkewed") {
     return "set the clock of this machine";
   }
-  return status == 401 || status == 403
-             ? "check the credentials, what they permit in this bucket, and the region"
-             : "";
+  if (status >= 300 && status < 400) {
+    return "check the endpoint and the region: the bucket is elsewhere";
+  }
+  if (status == 401 || status == 403 || code == "AuthorizationHeaderMalformed") {
+    return "check the credentials, what they permit in this bucket, and the region";
+  }
+  return code.empty() && status < 500 ? "check the endpoint: an S3 server must answer there" : "";
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ Result<std::vector<ObjectInfo>> S3Store::list(const std::string& prefix) {
   const std::string begin = full_key("");
   std::vector<ObjectInfo> objects;
   std::string token;
+  int pages = 0;
   do {
     // Sorted by key, as it is signed.
     const std::string query = fmt::format(
@@ -78,8 +79,12 @@ Result<std::vector<ObjectInfo>> S3Store::list(const std::string& prefix) {
         objects.push_back({object.key.substr(begin.size()), object.bytes});
       }
     }
-    if (!page->next_token.empty() && page->next_token == token) {
-      return fail(ErrorCode::kCorrupt, "listing the objects {}: the server's list has no end", prefix);
+    const bool is_at_limit =
+        ++pages >= options_.max_list_pages || objects.size() >= options_.max_listed_objects;
+    if (!page->next_token.empty() && (page->next_token == token || is_at_limit)) {
+      return fail(ErrorCode::kCorrupt,
+                  "listing the objects {}: the server's list has no end after {} objects in {} pages", prefix,
+                  objects.size(), pages);
     }
     token = std::move(page->next_token);
   } while (!token.empty());

@@ -1,6 +1,7 @@
 // Objects in a bucket of an S3 server.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -25,6 +26,9 @@ struct S3Options {
   // Each pause is twice the last one, half of it at random.
   int max_attempts = 4;
   int64_t first_pause_ns = 200'000'000;
+  // Of a list: a server may go on for ever. As objects of 16 MiB these are 128 TiB.
+  int max_list_pages = 100'000;
+  size_t max_listed_objects = 8'000'000;
 };
 
 // Requests are such as libcurl 7.88 and later versions sign alike: the bucket in the path, the query sorted and encoded, the hash of the body

@@ -112,6 +112,27 @@ TEST_F(ObjectStoreTest, ListsOfSeveralPagesAreWhole) {
   EXPECT_EQ(keys_of(store, "k").size(), 10);
 }
 
+TEST_F(ObjectStoreTest, AListThatDoesNotEndIsAnError) {
+  server_.set_page_objects(1);
+  server_.change([](auto& objects) {
+    for (int i = 0; i < 10; ++i) {
+      objects[fmt::format("k{}", i)] = "x";
+    }
+  });
+  for (const auto& [pages, listed] : {std::pair<int, size_t>(4, 100), std::pair<int, size_t>(100, 4)}) {
+    S3Options limited = options();
+    limited.max_list_pages = pages;
+    limited.max_listed_objects = listed;
+    S3Store store(limited);
+    server_.fail_by({});
+    const auto keys = store.list("k");
+    ASSERT_FALSE(keys);
+    EXPECT_EQ(keys.error().code, ErrorCode::kCorrupt);
+    EXPECT_THAT(keys.error().text(), HasSubstr("no end after 4 objects in 4 pages"));
+    EXPECT_EQ(server_.requests(), 4);
+  }
+}
+
 TEST_F(ObjectStoreTest, WhatMayHelpIsTriedAgain) {
   S3Store store(options());
   for (const S3Fault fault : {S3Fault::kRefused, S3Fault::kLostAnswer}) {
@@ -156,6 +177,17 @@ TEST_F(ObjectStoreTest, AddressesThatCannotBeRightAreRefused) {
   StoreAddress wrong = address("s3://profiles");
   wrong.endpoint = "s3.example.com";
   EXPECT_EQ(code_of(wrong), ErrorCode::kInvalid);
+  for (const char* const endpoint : {"https://user:secret@s3.example.com", "https://s3.example.com?a",
+                                     "https://s3.example.com#a", "https://s3.example.com a"}) {
+    wrong.endpoint = endpoint;
+    const auto opened = open_object_store(wrong);
+    ASSERT_FALSE(opened) << endpoint;
+    EXPECT_EQ(opened.error().code, ErrorCode::kInvalid) << endpoint;
+    EXPECT_THAT(opened.error().text(), ::testing::Not(HasSubstr("secret"))) << endpoint;
+  }
+  wrong.endpoint = "http://s3.example.com";
+  wrong.ca = folder_ / "ca.pem";
+  EXPECT_EQ(code_of(wrong), ErrorCode::kInvalid) << "nothing would be signed by that authority";
   wrong = address("s3://profiles");
   wrong.region = "a/b";
   EXPECT_EQ(code_of(wrong), ErrorCode::kInvalid);
@@ -180,6 +212,24 @@ TEST(S3AnswersTest, WhatIsNoListIsCorrupt) {
     ASSERT_FALSE(page) << text;
     EXPECT_EQ(page.error().code, ErrorCode::kCorrupt) << text;
   }
+}
+
+// A proxy's "404 Not Found" must not make a full store an empty one.
+TEST(S3AnswersTest, OnlyAMissingKeyIsNotFound) {
+  const auto error_of = [](unsigned status, const std::string& body) {
+    return s3_error({.status = status, .content_type = "text/html", .body = body});
+  };
+  EXPECT_EQ(error_of(404, "<Error><Code>NoSuchKey</Code></Error>").code, ErrorCode::kNotFound);
+  EXPECT_EQ(error_of(404, "<Error><Code>NoSuchBucket</Code></Error>").code, ErrorCode::kInvalid);
+  const Error of_proxy = error_of(404, "<html>404 Not Found</html>");
+  EXPECT_EQ(of_proxy.code, ErrorCode::kInvalid);
+  EXPECT_THAT(of_proxy.hint, HasSubstr("check the endpoint"));
+  const Error elsewhere = error_of(301, "<Error><Code>PermanentRedirect</Code></Error>");
+  EXPECT_EQ(elsewhere.code, ErrorCode::kInvalid);
+  EXPECT_THAT(elsewhere.hint, HasSubstr("the bucket is elsewhere"));
+  const std::string wrong_region = "<Error><Code>AuthorizationHeaderMalformed</Code></Error>";
+  EXPECT_THAT(error_of(400, wrong_region).hint, HasSubstr("the region"));
+  EXPECT_EQ(error_of(503, "").code, ErrorCode::kUnavailable);
 }
 
 TEST(S3AnswersTest, EntitiesAreTheirCharacters) {
