@@ -9,9 +9,10 @@
 
 namespace plimsoll::objects {
 
+// The folder must be there, or each request is kUnavailable: the path of a file system that is not mounted would look like an empty store, and
+// take objects on the wrong disk. Folders below it are made with the mode 0700.
 class FolderStore : public ObjectStore {
  public:
-  // The folder is made by the first put().
   explicit FolderStore(std::string folder) : folder_(std::move(folder)) {}
 
   Status put(const std::string& key, Bytes content) override;
@@ -20,6 +21,8 @@ class FolderStore : public ObjectStore {
   Status remove(const std::string& key) override;
 
  private:
+  Status expect_folder() const;
+
   std::string folder_;
 };
 

@@ -297,7 +297,7 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
            "https://HOST:PORT"},
           {{"store", "restore", "--from", "file://" + (folder / "no-objects"), "--data",
             folder / "restored-from-none"},
-           "there is no data directory",
+           "there is no folder",
            1},
           {{"bursts"}, "missing command: plan, list, upload, show, requests, export, search, clocks"},
           {{"binaries"}, "missing command: list, missing, add, show, verify"},

@@ -144,6 +144,7 @@ std::string answers_before(const TestServer& server, int64_t time_ns) {
 TEST(StoreCare, AServerThatLostItsDiskComesBackFromItsObjectStore) {
   const TemporaryFolder folder;
   const std::string data = folder / "data";
+  std::filesystem::create_directory(folder / "objects");
   TestServer server(
       data, fmt::format("[objects]\naddress = \"file://{}\"\ninterval = \"1s\"\n", folder / "objects"));
   ASSERT_TRUE(server.becomes_ready()) << server.process().err();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,9 +83,46 @@ class ObjectStoreTest : public ::testing::Test {
 };
 
 TEST_F(ObjectStoreTest, AFolderKeepsObjects) {
+  std::filesystem::create_directory(folder_ / "objects");
   auto store = open_object_store({.address = "file://" + (folder_ / "objects")});
   ASSERT_TRUE(store) << store.error().text();
   expect_keeps_objects(**store);
+}
+
+// As where its file system is not mounted.
+TEST_F(ObjectStoreTest, AFolderThatIsNotThereIsUnavailable) {
+  auto store = open_object_store({.address = "file://" + (folder_ / "objects")});
+  ASSERT_TRUE(store) << store.error().text();
+  const Status put = (*store)->put("a", as_bytes("content"));
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(put.error().text(), HasSubstr("mount its file system"));
+  EXPECT_EQ((*store)->get("a", 100).error().code, ErrorCode::kUnavailable) << "and not kNotFound";
+  EXPECT_EQ((*store)->list("").error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ((*store)->remove("a").error().code, ErrorCode::kUnavailable);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "objects"));
+}
+
+TEST_F(ObjectStoreTest, FoldersOfObjectsAreForTheirUserAlone) {
+  std::filesystem::create_directory(folder_ / "objects");
+  auto store = open_object_store({.address = "file://" + (folder_ / "objects")});
+  ASSERT_TRUE(store) << store.error().text();
+  ASSERT_TRUE((*store)->put("files/blocks/a", as_bytes("content")));
+  for (const char* const path : {"objects/files", "objects/files/blocks"}) {
+    EXPECT_EQ(std::filesystem::status(folder_ / path).permissions(), std::filesystem::perms::owner_all)
+        << path;
+  }
+}
+
+TEST_F(ObjectStoreTest, ObjectsOverTheLimitAreRefused) {
+  std::filesystem::create_directory(folder_ / "objects");
+  auto folder = open_object_store({.address = "file://" + (folder_ / "objects")});
+  auto s3 = open_object_store(address("s3://profiles"));
+  ASSERT_TRUE(folder && s3);
+  const std::string too_large(kMaxObjectBytes + 1, 'x');
+  for (ObjectStore* const store : {folder->get(), s3->get()}) {
+    EXPECT_EQ(store->put("a", as_bytes(too_large)).error().code, ErrorCode::kTooLarge);
+  }
 }
 
 TEST_F(ObjectStoreTest, AnS3ServerTakesEachRequestAsSigned) {
