@@ -76,6 +76,13 @@ class Checker {
     if (!config_.objects_address.empty()) {
       const auto store = objects::open_object_store(object_store_address(config_));
       expect("objects.address", store ? Status() : propagate(store));
+      const Status is_apart = check_object_folder(config_);
+      expect("objects.address", is_apart);
+      if (is_apart && is_object_folder_on_data_disk(config_)) {
+        warn("objects.address",
+             fmt::format("{} is on the disk of the data directory: the copy is lost with that disk",
+                         config_.objects_address));
+      }
     }
   }
 

@@ -206,6 +206,9 @@ Status Server::start_copying(const config::ServerConfig& config) {
                            "the rows of {} are not in it: it cannot be copied to objects", config.data_dir),
                       "objects.address");
   }
+  if (const Status is_apart = check_object_folder(config); !is_apart) {
+    return is_apart;
+  }
   auto store = objects::open_object_store(object_store_address(config));
   if (!store) {
     return with_field(propagate(store), "objects.address");

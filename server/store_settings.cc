@@ -1,6 +1,9 @@
 #include "server/store_settings.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
+#include <string_view>
 
 #include "base/process_memory.h"
 #include "store/blocks/block_folder.h"
@@ -20,6 +23,24 @@ std::string nearest_folder(const std::string& path) {
     folder = folder.parent_path();
   }
   return folder.string();
+}
+
+// Empty: objects are in no folder.
+std::string object_folder(const config::ServerConfig& config) {
+  constexpr std::string_view kFile = "file://";
+  return config.objects_address.starts_with(kFile) ? config.objects_address.substr(kFile.size())
+                                                   : std::string();
+}
+
+// Without links and "..", as far as it is there.
+std::filesystem::path real_path(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  std::filesystem::path real = std::filesystem::weakly_canonical(absolute, error);
+  if (error) {
+    real = absolute.lexically_normal();
+  }
+  return real.has_filename() ? real : real.parent_path();
 }
 
 }  // namespace
@@ -79,6 +100,29 @@ objects::StoreAddress object_store_address(const config::ServerConfig& config) {
           .region = config.objects_region,
           .credentials_file = config.objects_credentials_file,
           .ca = config.objects_ca};
+}
+
+Status check_object_folder(const config::ServerConfig& config) {
+  const std::string folder = object_folder(config);
+  if (folder.empty() || config.data_dir.empty()) {
+    return {};
+  }
+  const std::filesystem::path below = real_path(folder).lexically_relative(real_path(config.data_dir));
+  return below.empty() || *below.begin() == ".."
+             ? Status()
+             : with_hint(with_field(fail(ErrorCode::kInvalid,
+                                         "{} is in the data directory {}: the copy would be lost with it",
+                                         folder, config.data_dir),
+                                    "objects.address"),
+                         "give a folder on a file system of another machine");
+}
+
+bool is_object_folder_on_data_disk(const config::ServerConfig& config) {
+  const std::string folder = object_folder(config);
+  struct stat data {};
+  struct stat objects {};
+  return !folder.empty() && ::stat(nearest_folder(config.data_dir).c_str(), &data) == 0 &&
+         ::stat(nearest_folder(folder).c_str(), &objects) == 0 && data.st_dev == objects.st_dev;
 }
 
 std::function<Status(uint64_t bytes)> room_check(const config::ServerConfig& config) {

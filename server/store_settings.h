@@ -25,6 +25,12 @@ std::function<Result<int64_t>()> free_bytes(const config::ServerConfig& config);
 // Without an address where the configuration names none.
 objects::StoreAddress object_store_address(const config::ServerConfig& config);
 
+// Fails where objects.address is a folder in the data directory, which would be lost with it.
+Status check_object_folder(const config::ServerConfig& config);
+
+// Whether objects.address is a folder on the disk of the data directory; false where that cannot be told.
+bool is_object_folder_on_data_disk(const config::ServerConfig& config);
+
 // Fails where the disk has no room for so many bytes besides those that stay free.
 std::function<Status(uint64_t bytes)> room_check(const config::ServerConfig& config);
 

@@ -58,8 +58,24 @@ TEST_F(ConfigCheck, NamesADebuginfodThatIsNone) {
 TEST_F(ConfigCheck, NamesAnObjectStoreThatIsNone) {
   EXPECT_THAT(findings("[server]\ndata = \"FOLDER/data\"\n[objects]\naddress = \"s3://profiles\"\n"),
               ElementsAre(AllOf(StartsWith("error objects.address"), HasSubstr("https://HOST"))));
-  EXPECT_THAT(findings("[server]\ndata = \"FOLDER/data\"\n[objects]\naddress = \"file://FOLDER/objects\"\n"),
-              IsEmpty());
+}
+
+TEST_F(ConfigCheck, NamesObjectsThatWouldBeLostWithTheData) {
+  const auto with_objects = [this](const std::string& folder) {
+    return findings("[server]\ndata = \"FOLDER/data\"\n[objects]\naddress = \"file://" + folder + "\"\n");
+  };
+  for (const char* const folder :
+       {"FOLDER/data", "FOLDER/data/", "FOLDER/data/objects", "FOLDER/other/../data/a"}) {
+    EXPECT_THAT(with_objects(folder), ElementsAre(AllOf(StartsWith("error objects.address"),
+                                                        HasSubstr("is in the data directory"))))
+        << folder;
+  }
+  std::filesystem::create_directory(folder_ / "data");
+  std::filesystem::create_directory_symlink(folder_ / "data", folder_ / "link");
+  EXPECT_THAT(with_objects("FOLDER/link/objects"), ElementsAre(StartsWith("error objects.address")));
+  EXPECT_THAT(with_objects("FOLDER/data-objects"), ElementsAre(AllOf(StartsWith("warning objects.address"),
+                                                                     HasSubstr("on the disk of the data"))));
+  EXPECT_THAT(with_objects("/proc/objects"), IsEmpty()) << "another file system";
 }
 
 TEST_F(ConfigCheck, NamesWhatWouldKeepAServerFromStarting) {
