@@ -6,7 +6,6 @@
 #include "base/byte_reader.h"
 #include "base/checksum.h"
 #include "base/hex.h"
-#include "base/time.h"
 #include "objects/object_store.h"
 #include "store/blocks/block_folder.h"
 
@@ -20,9 +19,6 @@ constexpr std::string_view kPacks = "packs/";
 constexpr size_t kIdBytes = 16;
 constexpr size_t kHashDigits = 32;
 constexpr size_t kDigitsOfSequence = 19;
-
-// A restore that has read the manifest before goes on with its objects.
-constexpr int64_t kReadersNs = kNsPerHour;
 
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;

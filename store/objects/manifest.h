@@ -20,10 +20,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace plimsoll::store {
 
 inline constexpr const char* kManifestKey = "manifest";
+
+// For how long objects stay that a later manifest has others in place of: a restore that has read the earlier one goes on.
+inline constexpr int64_t kReadersNs = kNsPerHour;
 
 struct StoredFile {
   uint64_t bytes = 0;
