@@ -18,7 +18,11 @@ constexpr size_t kWriterBytes = 16;
 ManifestKeeper::ManifestKeeper(objects::ObjectStore& store)
     : store_(store), writer_(random_bytes(kWriterBytes)) {}
 
-Status ManifestKeeper::begin(const std::string& directory_id) {
+Status ManifestKeeper::begin(const std::string& directory_id,
+                             const std::function<Status(const Manifest& stored)>& check) {
+  if (superseded_) {
+    return std::unexpected(*superseded_);
+  }
   if (has_begun_) {
     return {};
   }
@@ -37,27 +41,47 @@ Status ManifestKeeper::begin(const std::string& directory_id) {
              to_hex(found->directory_id), to_hex(directory_id)),
         "give this server another prefix in objects.address, or restore that directory from the store");
   }
-  found_writer_ = found->writer;
+  if (const Status checked = check(*found); !checked) {
+    return checked;
+  }
+  // At once: a process that goes on would remove objects which the first manifest of this one will name.
+  if (!is_new && found->writer != writer_) {
+    found->writer = writer_;
+    if (const Status taken = store_.put(kManifestKey, as_bytes(to_text(*found))); !taken) {
+      return propagate(taken, "taking over the manifest");
+    }
+  }
   manifest_ = *std::move(found);
   has_begun_ = true;
   return {};
 }
 
 // Two processes that write the same directory, after it was restored say, would each remove what the other one has put.
-Status ManifestKeeper::expect_own() const {
+Status ManifestKeeper::expect_own() {
   const auto text = store_.get(kManifestKey, objects::kMaxObjectBytes);
   if (!text && text.error().code == ErrorCode::kNotFound) {
-    return {};
+    if (manifest_.writer.empty()) {
+      return {};
+    }
+    // The objects that it named may be gone, too.
+    has_begun_ = false;
+    has_removed_unlisted_ = false;
+    return with_hint(fail(ErrorCode::kUnavailable, "the object \"{}\" is gone", kManifestKey),
+                     "everything is copied again: find out what removes objects there");
   }
   const auto found = text ? parse_manifest(*text) : propagate(text);
   if (!found) {
     return propagate(found);
   }
-  const bool is_own = found->directory_id == manifest_.directory_id &&
-                      (found->writer == writer_ || found->writer == found_writer_);
-  return is_own ? Status()
-                : with_hint(fail(ErrorCode::kConflict, "another server writes to objects.address by now"),
-                            "stop one of the two; the other goes on after its next start");
+  if (found->directory_id == manifest_.directory_id && found->writer == writer_) {
+    return {};
+  }
+  has_begun_ = false;
+  const auto superseded =
+      with_hint(fail(ErrorCode::kConflict, "another server writes to objects.address by now"),
+                "stop one of the two; the other goes on after its next start");
+  superseded_ = superseded.error();
+  return superseded;
 }
 
 Status ManifestKeeper::write(CopyDraft& draft) {
@@ -71,16 +95,17 @@ Status ManifestKeeper::write(CopyDraft& draft) {
     return is_due;
   });
   next.writer = writer_;
-  if (next != manifest_) {
+  if (next != manifest_ || may_have_another_) {
     next.written_ns = draft.now_ns();
-    Status written = expect_own();
-    written = written ? store_.put(kManifestKey, as_bytes(to_text(next))) : written;
-    if (!written) {
-      return propagate(written, "writing the manifest");
+    if (const Status own = expect_own(); !own) {
+      return propagate(own, "writing the manifest");
     }
+    may_have_another_ = true;
+    if (const Status put = store_.put(kManifestKey, as_bytes(to_text(next))); !put) {
+      return propagate(put, "writing the manifest");
+    }
+    may_have_another_ = false;
     manifest_ = next;
-    // A writer that takes over from now on has another ID.
-    found_writer_ = writer_;
   }
   Status removed;
   for (const LeavingFile& leaving : due) {
@@ -93,7 +118,8 @@ Status ManifestKeeper::write(CopyDraft& draft) {
     removed = removed && !is_listed ? remove_file(store_, path, file) : removed;
   }
   removed = removed && !has_removed_unlisted_ ? remove_unlisted() : removed;
-  has_removed_unlisted_ = has_removed_unlisted_ || removed;
+  // No manifest names what could not be removed: the next pass looks for it.
+  has_removed_unlisted_ = removed.has_value();
   return removed ? Status() : propagate(removed, "removing old objects");
 }
 
@@ -112,7 +138,9 @@ Status ManifestKeeper::remove_unlisted() {
     return propagate(there);
   }
   for (const objects::ObjectInfo& object : *there) {
-    const Status removed = listed.contains(object.key) ? Status() : store_.remove(object.key);
+    // What is of no such form is another's, or one's own of a prefix below this one.
+    const bool is_left = is_file_key(object.key) && !listed.contains(object.key);
+    const Status removed = is_left ? store_.remove(object.key) : Status();
     if (!removed) {
       return removed;
     }

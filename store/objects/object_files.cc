@@ -6,6 +6,43 @@
 #include "base/hex.h"
 
 namespace plimsoll::store {
+namespace {
+
+constexpr size_t kFileHashDigits = 32;
+
+// Takes ".DIGITS" off the end; false where there is none.
+bool take_number(std::string_view& text) {
+  const size_t end = text.find_last_not_of("0123456789");
+  const bool is_number = end != std::string_view::npos && end + 1 < text.size() && text[end] == '.';
+  text = is_number ? text.substr(0, end) : text;
+  return is_number;
+}
+
+}  // namespace
+
+bool is_file_key(std::string_view key) {
+  if (!key.starts_with(kFilesPrefix) || !objects::is_object_key(key)) {
+    return false;
+  }
+  std::string_view rest = key.substr(std::string_view(kFilesPrefix).size());
+  // write_file_durably() makes "PATH.PID.tmp".
+  constexpr std::string_view kTemporary = ".tmp";
+  if (rest.ends_with(kTemporary)) {
+    rest.remove_suffix(kTemporary.size());
+    if (!take_number(rest)) {
+      return false;
+    }
+  }
+  if (!take_number(rest) || rest.size() < kFileHashDigits + 2) {
+    return false;
+  }
+  const std::string_view hash = rest.substr(rest.size() - kFileHashDigits);
+  const std::string_view path = rest.substr(0, rest.size() - kFileHashDigits - 1);
+  const bool has_hash =
+      rest[path.size()] == '.' && hash.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  const std::string_view folder = path.substr(0, path.find('/') + 1);  // empty: the path is a name alone
+  return has_hash && (folder.empty() || folder == "blocks/" || folder == "packs/" || folder == "symtab/");
+}
 
 std::vector<std::string> object_keys(const std::string& path, const StoredFile& file) {
   std::vector<std::string> keys;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/byte_reader.h"
@@ -18,6 +19,9 @@ inline constexpr const char* kFilesPrefix = "files/";
 
 // Of the parts of a file, in order; at least one.
 std::vector<std::string> object_keys(const std::string& path, const StoredFile& file);
+
+// Whether it has the form of object_keys(), or of what a folder keeps of such an object that was put only in part.
+bool is_file_key(std::string_view key);
 
 StoredFile described(Bytes content, int64_t version);
 

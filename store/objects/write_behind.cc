@@ -51,7 +51,7 @@ Status WriteBehind::begin() {
     return identity ? Status(fail(ErrorCode::kUnavailable, "{} is being made", data_dir_))
                     : propagate(identity);
   }
-  return keeper_.begin(identity->id);
+  return keeper_.begin(identity->id, [](const Manifest&) { return Status(); });
 }
 
 }  // namespace plimsoll::store

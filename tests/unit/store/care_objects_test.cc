@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -42,6 +44,7 @@ struct KeptObjects {
   uint64_t fails_from = UINT64_MAX;  // this request, and all later ones
   bool does_failed = false;          // what fails first is done all the same
   uint64_t puts = 0;
+  std::function<void(const std::string& key)> before_get = {};
 };
 
 class MemoryStore : public objects::ObjectStore {
@@ -56,6 +59,9 @@ class MemoryStore : public objects::ObjectStore {
     return end();
   }
   Result<std::string> get(const std::string& key, uint64_t max_bytes) override {
+    if (kept_->before_get) {
+      kept_->before_get(key);
+    }
     begin();
     if (const Status ended = end(); !ended) {
       return propagate(ended);
@@ -130,6 +136,18 @@ class CareObjectsTest : public ::testing::Test {
   Result<ObjectRestoreReport> restored() {
     MemoryStore store(kept_);
     return restore_from_objects(store, "memory", restored_);
+  }
+
+  // Whether what the store has comes back; it is gone afterwards.
+  void expect_comes_back() {
+    const auto report = restored();
+    ASSERT_TRUE(report) << report.error().text();
+    expect_sound(restored_);
+    std::filesystem::remove_all(restored_);
+  }
+
+  static void touch(const std::string& path) {
+    std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
   }
 
   Manifest manifest() const { return *parse_manifest(kept_->objects.at(kManifestKey)); }
@@ -276,7 +294,19 @@ TEST_F(CareObjectsTest, AfterAFailureAtAnyRequestTheStoreHasAWholeDirectoryAndTh
 
 TEST_F(CareObjectsTest, WhatNoManifestNamesIsRemoved) {
   fill_care_directory(path_, 1, 4, 3);
-  kept_->objects["files/packs/none.0"] = "of a process that ended";
+  const std::string hash(32, 'a');
+  kept_->objects[fmt::format("files/packs/none.{}.0", hash)] = "of a process that ended";
+  kept_->objects[fmt::format("files/live.db.{}.11.4711.tmp", hash)] = "of a process that ended, in a folder";
+  // These are not of this directory: the bucket has other things, and a server with the prefix "files".
+  const std::vector<std::string> foreign = {"files/",
+                                            "files/a b",
+                                            "files/photos/1.jpg",
+                                            "files/packs/none.0",
+                                            "files/manifest",
+                                            fmt::format("files/files/FORMAT.{}.0", hash)};
+  for (const std::string& key : foreign) {
+    kept_->objects[key] = "another's";
+  }
   auto behind = writer();
   ASSERT_TRUE(write_all(behind));
   fill_care_directory(path_, 5, 5, 3);
@@ -284,15 +314,114 @@ TEST_F(CareObjectsTest, WhatNoManifestNamesIsRemoved) {
   ASSERT_TRUE(write_all(behind));
   now_ns_ += 2 * kNsPerHour;
   ASSERT_TRUE(write_all(behind));
-  size_t named = 1;
-  for (const auto& [path, file] : manifest().files) {
+  size_t named = 1 + foreign.size();
+  for (const std::string& key : foreign) {
+    EXPECT_TRUE(kept_->objects.contains(key)) << key;
+  }
+  const Manifest last = manifest();
+  for (const auto& [path, file] : last.files) {
     for (const std::string& key : object_keys(path, file)) {
       EXPECT_TRUE(kept_->objects.contains(key)) << key;
       ++named;
     }
   }
   EXPECT_EQ(kept_->objects.size(), named);
-  EXPECT_TRUE(manifest().leaving.empty());
+  EXPECT_TRUE(last.leaving.empty());
+}
+
+TEST_F(CareObjectsTest, WhatCouldNotBeRemovedGoesLater) {
+  fill_care_directory(path_, 1, 4, 3);
+  auto behind = writer();
+  ASSERT_TRUE(write_all(behind));
+  fill_care_directory(path_, 5, 5, 3);
+  now_ns_ += 10 * kNsPerMinute;  // databases are copied again
+  ASSERT_TRUE(write_all(behind));
+  ASSERT_FALSE(manifest().leaving.empty());
+  now_ns_ += 2 * kNsPerHour;
+  // Of a pass without anything new these requests are the last: get and put of the manifest, and the removals.
+  kept_->requests = 0;
+  kept_->fails_from = 2;
+  ASSERT_FALSE(behind.run());
+  kept_->fails_from = UINT64_MAX;
+  ASSERT_TRUE(manifest().leaving.empty());
+  ASSERT_TRUE(write_all(behind));
+  size_t named = 1;
+  const Manifest last = manifest();
+  for (const auto& [path, file] : last.files) {
+    named += object_keys(path, file).size();
+  }
+  EXPECT_EQ(kept_->objects.size(), named);
+}
+
+// The manifest was put, its answer was lost, and then the directory is as it was before.
+TEST_F(CareObjectsTest, AManifestWhoseAnswerWasLostIsReplaced) {
+  fill_care_directory(path_, 1, 1, 9);
+  auto behind = writer();
+  ASSERT_TRUE(write_all(behind));
+  std::filesystem::create_directories(path_ + "/symtab/ab");
+  write_bytes(path_ + "/symtab/ab/abcd.symtab", "a table");
+  // After the table, and the get of the manifest.
+  kept_->requests = 0;
+  kept_->fails_from = 2;
+  kept_->does_failed = true;
+  ASSERT_FALSE(behind.run());
+  kept_->fails_from = UINT64_MAX;
+  ASSERT_TRUE(manifest().files.contains("symtab/ab/abcd.symtab"));
+  std::filesystem::remove_all(path_ + "/symtab");
+  ASSERT_TRUE(write_all(behind));
+  for (const auto& object : kept_->objects) {
+    EXPECT_THAT(object.first, ::testing::Not(HasSubstr("symtab")));
+  }
+  const auto report = restored();
+  ASSERT_TRUE(report) << report.error().text();
+}
+
+// A bucket that was emptied, or a folder whose file system was replaced.
+TEST_F(CareObjectsTest, AStoreThatWasEmptiedIsFilledAgain) {
+  fill_care_directory(path_, 1, 4, 3);
+  auto behind = writer();
+  ASSERT_TRUE(write_all(behind));
+  kept_->objects.clear();
+  fill_care_directory(path_, 5, 5, 3);
+  const auto lost = behind.run();
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(lost.error().text(), HasSubstr("everything is copied again"));
+  EXPECT_FALSE(kept_->objects.contains(kManifestKey)) << "it would name objects that are gone";
+  ASSERT_TRUE(write_all(behind));
+  expect_comes_back();
+}
+
+// The second one starts, and its first pass takes long: the first one must not remove what that pass will name.
+TEST_F(CareObjectsTest, AServerThatStartsStopsTheOneBefore) {
+  fill_care_directory(path_, 1, 4, 3);
+  auto first = writer();
+  ASSERT_TRUE(write_all(first));
+  auto second = writer({.pack_bytes = 100, .pass_bytes = 1});
+  std::optional<Result<WriteBehindReport>> late;
+  bool is_in_first_pass = true;
+  kept_->before_get = [&](const std::string& key) {
+    // Before the second one writes its first manifest.
+    if (key != kManifestKey || kept_->requests == 0 || !std::exchange(is_in_first_pass, false)) {
+      return;
+    }
+    now_ns_ += 2 * kNsPerHour;
+    late = first.run();
+  };
+  kept_->requests = 0;
+  fill_care_directory(path_, 5, 8, 3);
+  const auto begun = second.run();
+  kept_->before_get = {};
+  ASSERT_TRUE(begun) << begun.error().text();
+  ASSERT_TRUE(late);
+  ASSERT_FALSE(*late);
+  EXPECT_EQ(late->error().code, ErrorCode::kConflict);
+  expect_comes_back();
+  const uint64_t puts = kept_->puts;
+  EXPECT_EQ(first.run().error().code, ErrorCode::kConflict);
+  EXPECT_EQ(kept_->puts, puts) << "nor puts objects which nothing would remove";
+  ASSERT_TRUE(write_all(second));
+  expect_comes_back();
 }
 
 TEST_F(CareObjectsTest, WhatRetentionDroppedStaysForItsTime) {
