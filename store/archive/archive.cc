@@ -140,6 +140,15 @@ Result<std::optional<ArchivedProfile>> Archive::next_after(int64_t sequence) {
                          row->integer(4) != 0 ? Arrival::kImported : Arrival::kUploaded};
 }
 
+Result<std::string> Archive::id_of(int64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  std::string id;
+  const Status read =
+      sqlite::for_each_row(database_.query("SELECT id FROM ledger WHERE sequence = ?", sequence),
+                           [&](const sqlite::Statement& row) { id = row.blob(0); });
+  return read ? Result<std::string>(std::move(id)) : propagate(read);
+}
+
 Result<int64_t> Archive::count() {
   const std::lock_guard lock(mutex_);
   return database_.integer("SELECT count(*) FROM ledger", 0);

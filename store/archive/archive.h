@@ -51,6 +51,9 @@ class Archive {
   // The first profile after `sequence`; nothing where there is none.
   Result<std::optional<ArchivedProfile>> next_after(int64_t sequence);
 
+  // The ID of the profile with that number; empty: the ledger has none.
+  Result<std::string> id_of(int64_t sequence);
+
   // In the ledger.
   Result<int64_t> count();
 

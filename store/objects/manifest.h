@@ -32,7 +32,7 @@ inline constexpr int64_t kReadersNs = kNsPerHour;
 struct StoredFile {
   uint64_t bytes = 0;
   std::string hash = {};  // content_hash(), in hexadecimal
-  int64_t version = 0;    // of the local file, by which a change is seen
+  int64_t version = 0;    // of the local file, by which a change is seen; of a pack: its last_fingerprint()
 
   bool operator==(const StoredFile&) const = default;
 };

@@ -77,7 +77,9 @@ Status copy_packs(const std::string& data_dir, uint64_t pack_bytes, CopyDraft& d
     if (pack->is_empty()) {
       break;
     }
-    if (const Status stored = draft.put(pack_path(pack->range()), as_bytes(pack->content()), 0); !stored) {
+    if (const Status stored =
+            draft.put(pack_path(pack->range()), as_bytes(pack->content()), pack->last_fingerprint());
+        !stored) {
       return stored;
     }
     if (std::exchange(grows, false) && pack->range().last != last.last) {

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "base/checksum.h"
+
 namespace plimsoll::store {
 namespace {
 
@@ -23,6 +25,7 @@ ProfilePack::ProfilePack() : content_(kPackMagic) {
 void ProfilePack::add(const ArchivedProfile& profile) {
   range_.first = is_empty() ? profile.sequence : range_.first;
   range_.last = profile.sequence;
+  last_fingerprint_ = fingerprint_of_id(profile.id);
   append(content_, profile.sequence);
   append(content_, profile.received_ns);
   append(content_, uint32_t{profile.arrival == Arrival::kImported ? 1U : 0U});
@@ -30,6 +33,10 @@ void ProfilePack::add(const ArchivedProfile& profile) {
   append(content_, static_cast<uint64_t>(profile.encoded.size()));
   content_ += profile.id;
   content_ += profile.encoded;
+}
+
+int64_t fingerprint_of_id(std::string_view id) {
+  return static_cast<int64_t>(checksum64(as_bytes(id)) | 1U);
 }
 
 Result<std::vector<ArchivedProfile>> parse_pack(Bytes content) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/byte_reader.h"
@@ -34,11 +35,17 @@ class ProfilePack {
   bool is_empty() const { return range_.last == 0; }
   const PackRange& range() const { return range_; }
   const std::string& content() const { return content_; }
+  // fingerprint_of_id() of the last profile.
+  int64_t last_fingerprint() const { return last_fingerprint_; }
 
  private:
   std::string content_;
   PackRange range_;
+  int64_t last_fingerprint_ = 0;
 };
+
+// By which a profile differs from one of the same number in another archive; never 0.
+int64_t fingerprint_of_id(std::string_view id);
 
 // Those of a pack. kCorrupt for what is none; kUnsupported for a later version.
 Result<std::vector<ArchivedProfile>> parse_pack(Bytes content);

@@ -4,6 +4,7 @@
 
 #include "store/identity/directory_identity.h"
 #include "store/objects/pack_copier.h"
+#include "store/objects/stored_history.h"
 #include "store/objects/symbol_table_copier.h"
 
 namespace plimsoll::store {
@@ -51,7 +52,8 @@ Status WriteBehind::begin() {
     return identity ? Status(fail(ErrorCode::kUnavailable, "{} is being made", data_dir_))
                     : propagate(identity);
   }
-  return keeper_.begin(identity->id, [](const Manifest&) { return Status(); });
+  return keeper_.begin(identity->id,
+                       [this](const Manifest& stored) { return expect_same_history(data_dir_, stored); });
 }
 
 }  // namespace plimsoll::store

@@ -424,6 +424,39 @@ TEST_F(CareObjectsTest, AServerThatStartsStopsTheOneBefore) {
   expect_comes_back();
 }
 
+// It has the same ID, and the numbers of its next profiles are those of others in the store.
+TEST_F(CareObjectsTest, ADirectoryFromAnOlderBackupIsNotMixedWithTheStore) {
+  const std::string backup = folder_ / "backup";
+  fill_care_directory(path_, 1, 4, 3);
+  std::filesystem::copy(path_, backup, std::filesystem::copy_options::recursive);
+  fill_care_directory(path_, 5, 8, 3);
+  const auto expected = answers(path_);
+  {
+    auto behind = writer();
+    ASSERT_TRUE(write_all(behind));
+  }
+  const auto objects = kept_->objects;
+  std::filesystem::remove_all(path_);
+  std::filesystem::rename(backup, path_);
+  const auto expect_refused = [&] {
+    auto behind = writer();
+    const auto refused = behind.run();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_THAT(refused.error().text(), HasSubstr("older backup"));
+    EXPECT_TRUE(kept_->objects == objects) << "and is as it was";
+  };
+  expect_refused();
+  // As many profiles as the store has, and then more.
+  fill_care_directory(path_, 11, 14, 3);
+  expect_refused();
+  fill_care_directory(path_, 15, 16, 3);
+  expect_refused();
+  ASSERT_TRUE(restored());
+  build_rows(restored_, 3);
+  EXPECT_EQ(answers(restored_), expected);
+}
+
 TEST_F(CareObjectsTest, WhatRetentionDroppedStaysForItsTime) {
   fill_care_directory(path_, 1, 7, 2);
   auto behind = writer({.keep_dropped_ns = 24 * kNsPerHour});
