@@ -21,16 +21,23 @@ Status DatabaseCopier::copy(CopyDraft& draft) {
   if (!identity) {
     return propagate(identity);
   }
-  const bool is_due = draft.now_ns() >= next_ns_;
+  // The clock may have been set back.
+  const int64_t now_ns = draft.now_ns();
+  const bool is_due = now_ns >= next_ns_ || now_ns < next_ns_ - options_.database_pause_ns;
+  Status all;
   for (const std::string& name : identity->databases) {
-    const bool is_copied = name == "archive.db" || (!is_due && draft.manifest().files.contains(name));
-    if (const Status copied = is_copied ? Status() : copy_database(name, draft); !copied) {
-      return propagate(copied, "copying {}/{} to the object store", data_dir_, name);
+    const bool was_copied = draft.manifest().files.contains(name);
+    const bool is_copied = name == "archive.db" || (!is_due && was_copied);
+    const Status copied = is_copied ? Status() : copy_database(name, draft);
+    all = all && !copied ? propagate(copied, "copying {}/{}", data_dir_, name) : all;
+    if (!copied && !was_copied) {
+      return all;
     }
   }
-  next_ns_ = is_due ? draft.now_ns() + options_.database_pause_ns : next_ns_;
-  const Status put_format = draft.put("FORMAT", as_bytes(*format), 0);
-  return put_format ? draft.put("identity", as_bytes(*text), 0) : put_format;
+  next_ns_ = is_due && all ? now_ns + options_.database_pause_ns : next_ns_;
+  Status put = draft.put("FORMAT", as_bytes(*format), 0);
+  put = put ? draft.put("identity", as_bytes(*text), 0) : put;
+  return put ? all : put;
 }
 
 Status DatabaseCopier::copy_database(const std::string& name, CopyDraft& draft) const {

@@ -26,16 +26,18 @@ Result<WriteBehindReport> WriteBehind::run() {
   draft_.begin(keeper_.stored());
   // First, so that the packs have all that these blocks have rows of.
   const auto sealed = blocks_.sealed_blocks();
+  const Status identified = databases_.copy(draft_);
   // Without these a manifest is of no use.
-  if (const Status copied = databases_.copy(draft_); !copied) {
-    return propagate(copied);
+  const auto& files = draft_.manifest().files;
+  if (!identified && !(files.contains("FORMAT") && files.contains("identity"))) {
+    return propagate(identified, "copying {} to the object store", data_dir_);
   }
   const Status packed = copy_packs(data_dir_, options_.pack_bytes, draft_);
   const Status named = copy_symbol_tables(data_dir_, draft_);
   // A profile that has rows is in the archive: a block comes after its packs.
   const Status kept = !packed ? Status() : sealed ? blocks_.copy(*sealed, draft_) : propagate(sealed);
   const Status written = keeper_.write(draft_);
-  for (const Status& step : {written, packed, named, kept}) {
+  for (const Status& step : {written, identified, packed, named, kept}) {
     if (!step) {
       return propagate(step, "copying {} to the object store", data_dir_);
     }

@@ -222,6 +222,35 @@ TEST_F(CareObjectsTest, APassPutsWhatIsNewAndNothingElse) {
   EXPECT_FALSE(manifest().files.contains(pack_path({1, 4})));
 }
 
+// On a full disk no database can be copied, and raw profiles need no room.
+TEST_F(CareObjectsTest, RawProfilesAreCopiedWhereADatabaseCannotBe) {
+  fill_care_directory(path_, 1, 2, 9);
+  auto behind = writer();
+  ASSERT_TRUE(write_all(behind));
+  const StoredFile before = manifest().files.at("live.db");
+  fill_care_directory(path_, 3, 4, 9);
+  write_bytes(path_ + "/live.db", std::string(8192, 'x'));
+  now_ns_ += kNsPerHour;
+  const auto failed = behind.run();
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().text(), HasSubstr("live.db"));
+  EXPECT_TRUE(manifest().files.contains(pack_path({1, 4})));
+  EXPECT_EQ(manifest().files.at("live.db"), before);
+  expect_comes_back();
+}
+
+TEST_F(CareObjectsTest, AClockThatWasAheadDelaysNoDatabase) {
+  fill_care_directory(path_, 1, 2, 9);
+  auto behind = writer();
+  now_ns_ += 1000 * kNsPerHour;
+  ASSERT_TRUE(write_all(behind));
+  const int64_t before = manifest().files.at("access.db").version;
+  now_ns_ -= 1000 * kNsPerHour;
+  touch(path_ + "/access.db");
+  ASSERT_TRUE(write_all(behind));
+  EXPECT_NE(manifest().files.at("access.db").version, before);
+}
+
 TEST_F(CareObjectsTest, APackThatIsLargeEnoughIsPutOnce) {
   fill_care_directory(path_, 1, 4, 9);
   auto behind = writer({.pack_bytes = 100});
