@@ -119,8 +119,8 @@ Status check_object_folder(const config::ServerConfig& config) {
 
 bool is_object_folder_on_data_disk(const config::ServerConfig& config) {
   const std::string folder = object_folder(config);
-  struct stat data {};
-  struct stat objects {};
+  struct stat data{};
+  struct stat objects{};
   return !folder.empty() && ::stat(nearest_folder(config.data_dir).c_str(), &data) == 0 &&
          ::stat(nearest_folder(folder).c_str(), &objects) == 0 && data.st_dev == objects.st_dev;
 }

@@ -1,9 +1,11 @@
 #include "store/objects/block_copier.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <set>
+#include <utility>
 
 #include "base/file.h"
 #include "sqlite/database.h"
@@ -90,7 +92,7 @@ Status BlockCopier::copy_block(const BlockFolder& block, CopyDraft& draft) const
   Status stored;
   for (const OpenFile& file : opened->new_files) {
     const auto segment = stored ? MappedFile::map(file.file, file.path, kMaxCopiedBytes) : propagate(stored);
-    stored = segment ? draft.put(file.path, segment->bytes(), 0) : propagate(segment);
+    stored = segment ? draft.put(file.path, segment->bytes(), file.version) : propagate(segment);
   }
   const std::string catalogue_name = fmt::format("blocks/{}/catalogue.db", block.name());
   stored = stored ? draft.put(catalogue_name, content->bytes(), 0) : stored;
@@ -127,16 +129,23 @@ Result<BlockCopier::OpenBlock> BlockCopier::open_block(const BlockFolder& block,
   OpenBlock opened{.paths = {}, .new_files = {}, .built_up_to = *built};
   for (const SegmentEntry& segment : *visible) {
     opened.paths.push_back(fmt::format("blocks/{}/segments/{}", block.name(), segment.file));
+    const std::string path = fmt::format("{}/{}", block.segments_path(), segment.file);
+    struct stat info{};
+    if (::stat(path.c_str(), &info) != 0) {
+      return fail_errno(errno, "looking at {}", path);
+    }
+    // A block that was rebuilt has other segments under the same names.
     const auto known = draft.files.find(opened.paths.back());
-    if (known != draft.files.end() && known->second.bytes == segment.bytes) {
+    const bool is_known = known != draft.files.end() && known->second.bytes == segment.bytes &&
+                          known->second.version == version_of(info);
+    if (is_known) {
       continue;
     }
-    const std::string path = fmt::format("{}/{}", block.segments_path(), segment.file);
     UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.valid()) {
       return fail_errno(errno, "opening {}", path);
     }
-    opened.new_files.push_back({opened.paths.back(), std::move(file)});
+    opened.new_files.push_back({opened.paths.back(), std::move(file), version_of(info)});
   }
   const Status made = catalogue->database().copy_to(catalogue_copy);
   return made ? Result<OpenBlock>(std::move(opened)) : propagate(made);

@@ -31,10 +31,11 @@ class BlockCopier {
   struct OpenFile {
     std::string path;
     UniqueFd file;
+    int64_t version = 0;
   };
   struct OpenBlock {
     std::vector<std::string> paths;   // of all segments
-    std::vector<OpenFile> new_files;  // of those that the store lacks
+    std::vector<OpenFile> new_files;  // of those that the store may lack
     int64_t built_up_to = 0;
   };
 

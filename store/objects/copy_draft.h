@@ -35,7 +35,7 @@ class CopyDraft {
   // Another file has its content: its objects stay while a restore may be reading an earlier manifest.
   void drop_replaced(const std::string& path);
 
-  // Whether the pass has put enough; then its report says that another one has to follow.
+  // Whether the pass has put, or read again, enough; then its report says that another one has to follow.
   bool is_over_budget();
 
   const WriteBehindReport& report() const { return report_; }
@@ -50,6 +50,7 @@ class CopyDraft {
   const WriteBehindOptions& options_;
   Manifest manifest_;
   WriteBehindReport report_;
+  uint64_t reread_bytes_ = 0;  // of files with another version and the same content
   std::vector<std::pair<std::string, StoredFile>> put_;
 };
 

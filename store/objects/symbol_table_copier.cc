@@ -14,7 +14,7 @@ namespace plimsoll::store {
 namespace {
 
 bool has_folder(const std::string& path) {
-  struct stat folder {};
+  struct stat folder{};
   return ::stat(path.c_str(), &folder) == 0;
 }
 
@@ -29,7 +29,7 @@ Status copy_symbol_tables(const std::string& data_dir, CopyDraft& draft) {
            has_tables ? std::filesystem::recursive_directory_iterator(folder, error)
                       : std::filesystem::recursive_directory_iterator();
        !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
-    struct stat file {};
+    struct stat file{};
     const std::string path = entry->path().string();
     if (entry->path().extension() != ".symtab" || ::stat(path.c_str(), &file) != 0) {
       continue;

@@ -44,6 +44,7 @@ struct KeptObjects {
   uint64_t fails_from = UINT64_MAX;  // this request, and all later ones
   bool does_failed = false;          // what fails first is done all the same
   uint64_t puts = 0;
+  std::vector<std::string> put_keys = {};
   std::function<void(const std::string& key)> before_get = {};
 };
 
@@ -55,6 +56,7 @@ class MemoryStore : public objects::ObjectStore {
     if (begin()) {
       kept_->objects[key] = std::string(as_text(content));
       ++kept_->puts;
+      kept_->put_keys.push_back(key);
     }
     return end();
   }
@@ -523,6 +525,50 @@ TEST_F(CareObjectsTest, ARestoreThatFailedGoesOn) {
   ASSERT_TRUE(*report) << report->error().text();
   build_rows(restored_, 3);
   EXPECT_EQ(answers(restored_), answers(path_));
+}
+
+// "plimsoll store repair" gives a rebuilt segment the name and the size of the one that was copied.
+TEST_F(CareObjectsTest, ASegmentThatWasRepairedIsCopiedAgain) {
+  fill_care_directory(path_, 1, 4, 3);
+  const std::string block = path_ + "/blocks/000001";
+  std::map<std::string, std::string> sound;
+  for (const auto& entry : std::filesystem::directory_iterator(block + "/segments")) {
+    std::string content = *read_file(entry.path().string(), 1 << 20);
+    sound[entry.path().string()] = content;
+    content[content.size() / 2] = static_cast<char>(content[content.size() / 2] ^ 1);
+    write_bytes(entry.path().string(), content);
+  }
+  auto behind = writer();
+  ASSERT_TRUE(write_all(behind));
+  const auto of_damaged = restored();
+  ASSERT_FALSE(of_damaged);
+  EXPECT_EQ(of_damaged.error().code, ErrorCode::kCorrupt);
+  for (const auto& [path, content] : sound) {
+    write_bytes(path, content);
+    touch(path);
+  }
+  touch(block + "/catalogue.db");
+  ASSERT_TRUE(write_all(behind));
+  expect_comes_back();
+}
+
+TEST_F(CareObjectsTest, AfterARestoreSegmentsAreReadAgainAndNotPut) {
+  fill_care_directory(path_, 1, 8, 2);
+  {
+    auto behind = writer();
+    ASSERT_TRUE(write_all(behind));
+  }
+  ASSERT_TRUE(restored());
+  std::filesystem::remove_all(path_);
+  std::filesystem::rename(restored_, path_);
+  kept_->put_keys.clear();
+  auto behind = writer({.pass_bytes = 4096});
+  ASSERT_TRUE(write_all(behind));
+  for (const std::string& key : kept_->put_keys) {
+    EXPECT_THAT(key, ::testing::Not(HasSubstr("/segments/")));
+  }
+  EXPECT_EQ(manifest().blocks.size(), 4);
+  expect_comes_back();
 }
 
 TEST_F(CareObjectsTest, DamagedObjectsAreNoDirectory) {
