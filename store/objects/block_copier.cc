@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <set>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "store/catalogue/file_version.h"
 #include "store/catalogue/segment_table.h"
 #include "store/objects/copied_file.h"
+#include "store/objects/manifest.h"
 
 namespace plimsoll::store {
 namespace {
@@ -26,6 +29,24 @@ void drop_blocks_before(int64_t number, CopyDraft& draft) {
     }
     blocks.erase(blocks.begin());
   }
+}
+
+// Those before the first are gone; where none is sealed, all are.
+void drop_gone_blocks(const std::vector<BlockFolder>& blocks, CopyDraft& draft) {
+  const auto& known = draft.manifest().blocks;
+  const bool goes_on = !blocks.empty() && !known.empty() && blocks.back().number + 1 >= known.begin()->first;
+  drop_blocks_before(goes_on ? blocks.front().number : INT64_MAX, draft);
+}
+
+// In an order in which a pass may end behind any block: a manifest has no gaps. Blocks before the oldest that the draft has, which came back
+// with a backup, go down from it.
+std::vector<BlockFolder> without_gaps(std::vector<BlockFolder> blocks, const Manifest& draft) {
+  const int64_t oldest = draft.blocks.empty() ? 0 : draft.blocks.begin()->first;
+  const auto known =
+      std::ranges::find_if(blocks, [&](const BlockFolder& block) { return block.number >= oldest; });
+  std::reverse(blocks.begin(), known);
+  std::rotate(blocks.begin(), known, blocks.end());
+  return blocks;
 }
 
 }  // namespace
@@ -52,10 +73,9 @@ Result<std::vector<BlockFolder>> BlockCopier::sealed_blocks() {
 }
 
 Status BlockCopier::copy(const std::vector<BlockFolder>& blocks, CopyDraft& draft) const {
-  // Those before the first are gone; where none is sealed, all are.
-  drop_blocks_before(blocks.empty() ? INT64_MAX : blocks.front().number, draft);
+  drop_gone_blocks(blocks, draft);
   Status all;
-  for (const BlockFolder& block : blocks) {
+  for (const BlockFolder& block : without_gaps(blocks, draft.manifest())) {
     if (draft.is_over_budget()) {
       break;
     }
@@ -83,7 +103,7 @@ Status BlockCopier::copy_block(const BlockFolder& block, CopyDraft& draft) const
   const std::string old_name = known != blocks.end() ? known->second.name : block.name();
   const TemporaryCopy catalogue(data_dir_, block.name());
   const auto opened = open_block(block, catalogue.path(), draft.manifest());
-  const auto content = opened ? MappedFile::open(catalogue.path(), kMaxCopiedBytes) : propagate(opened);
+  const auto content = opened ? MappedFile::open(catalogue.path(), kMaxStoredBytes) : propagate(opened);
   if (!content) {
     return propagate(content);
   }
@@ -91,7 +111,7 @@ Status BlockCopier::copy_block(const BlockFolder& block, CopyDraft& draft) const
   const Manifest before = draft.manifest();
   Status stored;
   for (const OpenFile& file : opened->new_files) {
-    const auto segment = stored ? MappedFile::map(file.file, file.path, kMaxCopiedBytes) : propagate(stored);
+    const auto segment = stored ? MappedFile::map(file.file, file.path, kMaxStoredBytes) : propagate(stored);
     stored = segment ? draft.put(file.path, segment->bytes(), file.version) : propagate(segment);
   }
   const std::string catalogue_name = fmt::format("blocks/{}/catalogue.db", block.name());

@@ -8,8 +8,6 @@
 
 namespace plimsoll::store {
 
-inline constexpr uint64_t kMaxCopiedBytes = uint64_t{1} << 40;
-
 // By which a change of a file is seen: its time of modification.
 int64_t version_of(const struct stat& file);
 

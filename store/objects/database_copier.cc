@@ -6,6 +6,7 @@
 #include "store/catalogue/file_version.h"
 #include "store/identity/directory_identity.h"
 #include "store/objects/copied_file.h"
+#include "store/objects/manifest.h"
 
 namespace plimsoll::store {
 namespace {
@@ -54,7 +55,7 @@ Status DatabaseCopier::copy_database(const std::string& name, CopyDraft& draft) 
   auto database = sqlite::Database::open(path, sqlite::OpenMode::kRead);
   const auto transaction = database ? sqlite::Transaction::begin_read(*database) : propagate(database);
   const Status copied = transaction ? database->copy_to(copy.path()) : propagate(transaction);
-  const auto content = copied ? MappedFile::open(copy.path(), kMaxCopiedBytes) : propagate(copied);
+  const auto content = copied ? MappedFile::open(copy.path(), kMaxStoredBytes) : propagate(copied);
   return content ? draft.put(name, content->bytes(), *version) : propagate(content);
 }
 

@@ -52,7 +52,8 @@ bool read_file_line(const std::vector<std::string_view>& words, StoredFile& file
     return false;
   }
   file.hash = words[3];
-  return read_integer(words[2], file.bytes) && read_integer(words[4], number);
+  return read_integer(words[2], file.bytes) && file.bytes <= kMaxStoredBytes &&
+         read_integer(words[4], number);
 }
 
 bool read_block_line(const std::vector<std::string_view>& words, Manifest& manifest) {

@@ -26,6 +26,9 @@ namespace plimsoll::store {
 
 inline constexpr const char* kManifestKey = "manifest";
 
+// Of a file.
+inline constexpr uint64_t kMaxStoredBytes = uint64_t{1} << 40;
+
 // For how long objects stay that a later manifest has others in place of: a restore that has read the earlier one goes on.
 inline constexpr int64_t kReadersNs = kNsPerHour;
 
@@ -77,7 +80,7 @@ struct Manifest {
 
 std::string to_text(const Manifest& manifest);
 
-// kCorrupt for what is none, and for paths that lead out of a directory; kUnsupported for one of a later version.
+// kCorrupt for what is none, and for paths that lead out of a directory or files over the limit; kUnsupported for one of a later version.
 Result<Manifest> parse_manifest(std::string_view text);
 
 // Raw profiles, by the first and the last one's number in the archive.

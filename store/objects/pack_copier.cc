@@ -82,7 +82,9 @@ Status copy_packs(const std::string& data_dir, uint64_t pack_bytes, CopyDraft& d
         !stored) {
       return stored;
     }
-    if (std::exchange(grows, false) && pack->range().last != last.last) {
+    // Not where retention has dropped its first profiles meanwhile: the newest block may have their rows alone, and is not copied.
+    const bool replaces = std::exchange(grows, false) && pack->range().first == last.first;
+    if (replaces && pack->range().last != last.last) {
       draft.drop_replaced(packs.back());
     }
     after = pack->range().last;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "objects/object_store.h"
 #include "store/objects/copied_file.h"
+#include "store/objects/manifest.h"
 
 namespace plimsoll::store {
 namespace {
@@ -43,7 +44,7 @@ Status copy_symbol_tables(const std::string& data_dir, CopyDraft& draft) {
     if (is_known || !objects::is_object_key(name) || draft.is_over_budget()) {
       continue;
     }
-    const auto content = MappedFile::open(path, kMaxCopiedBytes);
+    const auto content = MappedFile::open(path, kMaxStoredBytes);
     if (!content && content.error().code == ErrorCode::kNotFound) {
       continue;
     }

@@ -510,6 +510,36 @@ TEST_F(CareObjectsTest, WhatRetentionDroppedStaysForItsTime) {
   expect_sound(restored_);
 }
 
+// A backup has blocks that retention dropped since, here and in the store.
+TEST_F(CareObjectsTest, OlderBlocksThatCameBackLeaveNoGap) {
+  fill_care_directory(path_, 1, 9, 2);
+  const std::string backup = folder_ / "backup";
+  std::filesystem::copy(path_, backup, std::filesystem::copy_options::recursive);
+  {
+    const auto ingest = *Ingest::open(path_);
+    ASSERT_TRUE(ingest->drop_block(ingest->blocks()->front()));
+    ASSERT_TRUE(ingest->drop_block(ingest->blocks()->front()));
+  }
+  {
+    auto behind = writer();
+    ASSERT_TRUE(write_all(behind));
+  }
+  ASSERT_EQ(manifest().blocks.begin()->first, 3);
+  std::filesystem::remove_all(path_);
+  std::filesystem::rename(backup, path_);
+  auto behind = writer({.pass_bytes = 1});
+  for (int passes = 0; passes < 100; ++passes) {
+    const auto report = behind.run();
+    ASSERT_TRUE(report) << report.error().text();
+    expect_comes_back();
+    if (report->is_complete) {
+      break;
+    }
+  }
+  EXPECT_EQ(manifest().blocks.begin()->first, 1);
+  EXPECT_EQ(manifest().blocks.size(), 4);
+}
+
 TEST_F(CareObjectsTest, ARestoreThatFailedGoesOn) {
   fill_care_directory(path_, 1, 8, 3);
   auto behind = writer({.pack_bytes = 100});
@@ -679,6 +709,12 @@ TEST(ObjectManifestTest, PathsThatLeadOutOfADirectoryAreRefused) {
     Manifest wrong = manifest;
     wrong.set(path, {.bytes = 2, .hash = std::string(32, 'a')}, 0);
     EXPECT_EQ(parse_manifest(to_text(wrong)).error().code, ErrorCode::kCorrupt) << path;
+  }
+  for (const uint64_t bytes : {kMaxStoredBytes + 1, UINT64_MAX}) {
+    Manifest wrong = manifest;
+    wrong.set("a", {.bytes = bytes, .hash = std::string(32, 'a')}, 0);
+    EXPECT_EQ(parse_manifest(to_text(wrong)).error().code, ErrorCode::kCorrupt)
+        << "its parts fill the memory";
   }
   manifest.blocks[7] = {.name = "000007"};
   manifest.blocks[9] = {.name = "000009"};
