@@ -53,20 +53,8 @@ class ObjectRestorer {
     progress_.activity = "restoring";
   }
 
-  Status run() {
-    if (const Status fetched = fetch_all(); !fetched) {
-      return fetched;
-    }
-    Status made = remove_others();
-    made = made ? make_newest_block() : made;
-    return made ? make_archive() : made;
-  }
-
-  const ObjectRestoreReport& report() const { return report_; }
-
- private:
   // Of one manifest. A server that goes on writing removes objects an hour after a later one; then that one is taken.
-  Status fetch_all() {
+  Status run() {
     for (int attempt = 1;; ++attempt) {
       auto manifest = read_manifest(store_);
       if (!manifest) {
@@ -74,12 +62,33 @@ class ObjectRestorer {
       }
       const bool is_another = *manifest != manifest_;
       manifest_ = *std::move(manifest);
-      const Status fetched = fetch_files();
-      const bool is_gone = !fetched && fetched.error().code == ErrorCode::kNotFound;
-      if (!is_gone || !is_another || attempt == kMaxManifests) {
-        return fetched;
+      Status made = make();
+      if (made || !is_missing_) {
+        return made;
+      }
+      if (!is_another || attempt == kMaxManifests) {
+        return with_hint(fail(ErrorCode::kCorrupt, "the object store lacks what its manifest names: {}",
+                              made.error().message),
+                         "find out what removes objects there: a rule of the bucket, or another server");
       }
     }
+  }
+
+  const ObjectRestoreReport& report() const { return report_; }
+
+ private:
+  Status make() {
+    is_missing_ = false;
+    Status made = fetch_files();
+    made = made ? remove_others() : made;
+    made = made ? make_newest_block() : made;
+    return made ? make_archive() : made;
+  }
+
+  Status get(const std::string& path, const StoredFile& file, const WritePiece& write) {
+    Status got = get_file(store_, path, file, write);
+    is_missing_ = !got && got.error().code == ErrorCode::kNotFound;
+    return got;
   }
 
   Status fetch_files() {
@@ -106,10 +115,9 @@ class ObjectRestorer {
     start(path);
     if (!is_fetched(to, file)) {
       Status fetched = make_folder(std::filesystem::path(to).parent_path().string());
-      fetched = fetched
-                    ? write_pieces_durably(
-                          to, [&](const WritePiece& write) { return get_file(store_, path, file, write); })
-                    : fetched;
+      fetched =
+          fetched ? write_pieces_durably(to, [&](const WritePiece& write) { return get(path, file, write); })
+                  : fetched;
       if (!fetched) {
         return fetched;
       }
@@ -219,7 +227,7 @@ class ObjectRestorer {
       return fail(ErrorCode::kTooLarge, "the pack has {} bytes", file.bytes);
     }
     std::string content;
-    const Status fetched = get_file(store_, name, file, [&](Bytes piece) -> Status {
+    const Status fetched = get(name, file, [&](Bytes piece) -> Status {
       content += as_text(piece);
       return {};
     });
@@ -262,6 +270,7 @@ class ObjectRestorer {
   const ShowProgress& show_;
   CareProgress progress_;
   Manifest manifest_;
+  bool is_missing_ = false;  // an object that the manifest names
   ObjectRestoreReport report_;
 };
 

@@ -19,7 +19,8 @@ struct ObjectRestoreReport {
 
 // Makes the data directory that is in the store, in `data_dir`, which must not exist or be empty. It is checked before it gets its name. What
 // a call that fails or ends has fetched stays in DIR.tmp, for the next one. `from` is the store's address, for errors. kNotFound where the store
-// has no directory, kCorrupt where what it has is damaged.
+// has no directory, kCorrupt where what it has is damaged or lacks a part. Where objects go meanwhile, since a server goes on writing, it takes
+// that server's next manifest.
 Result<ObjectRestoreReport> restore_from_objects(objects::ObjectStore& store, const std::string& from,
                                                  const std::string& data_dir, const ShowProgress& show = {});
 

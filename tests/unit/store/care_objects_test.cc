@@ -617,8 +617,45 @@ TEST_F(CareObjectsTest, DamagedObjectsAreNoDirectory) {
     EXPECT_FALSE(std::filesystem::exists(restored_)) << key;
     std::filesystem::remove_all(restored_ + ".tmp");
   }
+  for (const auto& object : sound) {
+    if (object.first == kManifestKey) {
+      continue;
+    }
+    kept_->objects = sound;
+    kept_->objects.erase(object.first);
+    const auto report = restored();
+    ASSERT_FALSE(report) << object.first;
+    EXPECT_EQ(report.error().code, ErrorCode::kCorrupt) << object.first;
+    EXPECT_THAT(report.error().text(), HasSubstr("find out what removes objects")) << object.first;
+    std::filesystem::remove_all(restored_ + ".tmp");
+  }
   kept_->objects.clear();
   EXPECT_EQ(restored().error().code, ErrorCode::kNotFound);
+}
+
+// A large directory takes hours to fetch, and the server that writes it goes on.
+TEST_F(CareObjectsTest, ARestoreTakesTheNextManifestWhereObjectsGo) {
+  fill_care_directory(path_, 1, 4, 3);
+  auto behind = writer();
+  ASSERT_TRUE(write_all(behind));
+  const auto before = kept_->objects;
+  fill_care_directory(path_, 5, 8, 3);
+  ASSERT_TRUE(write_all(behind));
+  now_ns_ += 2 * kNsPerHour;
+  ASSERT_TRUE(write_all(behind));
+  const auto after = kept_->objects;
+  for (const char* const prefix : {"files/packs/", "files/blocks/", "files/live.db"}) {
+    kept_->objects = before;
+    kept_->before_get = [&](const std::string& key) {
+      kept_->objects = key.starts_with(prefix) ? after : kept_->objects;
+    };
+    const auto report = restored();
+    kept_->before_get = {};
+    ASSERT_TRUE(report) << prefix << ": " << report.error().text();
+    build_rows(restored_, 3);
+    EXPECT_EQ(answers(restored_), answers(path_)) << prefix;
+    std::filesystem::remove_all(restored_);
+  }
 }
 
 TEST_F(CareObjectsTest, OneProcessWritesAndOneDirectory) {
