@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/checksum.h"
@@ -295,7 +296,11 @@ Result<ObjectRestoreReport> restore_from_objects(objects::ObjectStore& store, co
   };
   auto checked = make_directory(to, from, Leftovers::kKeep, fill, show);
   if (!checked) {
-    return propagate(checked, "restoring {} from {}", data_dir, from);
+    const bool may_help = checked.error().code == ErrorCode::kUnavailable && checked.error().hint.empty();
+    auto failed = propagate(checked, "restoring {} from {}", data_dir, from);
+    return may_help
+               ? with_hint(std::move(failed), "run the command again: it goes on with what it has fetched")
+               : failed;
   }
   report.check = *std::move(checked);
   return report;

@@ -76,6 +76,10 @@ Status get_file(objects::ObjectStore& store, const std::string& path, const Stor
   for (const std::string& key : object_keys(path, file)) {
     const uint64_t expected = std::min(left, kPartBytes);
     const auto part = store.get(key, expected);
+    if (!part && part.error().code == ErrorCode::kTooLarge) {
+      return fail(ErrorCode::kCorrupt, "the object {} has more than the {} bytes that were put", key,
+                  expected);
+    }
     if (!part) {
       return propagate(part);
     }

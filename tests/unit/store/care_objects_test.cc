@@ -551,6 +551,9 @@ TEST_F(CareObjectsTest, ARestoreThatFailedGoesOn) {
     kept_->fails_from = kept_->requests + 3;
     report = restored();
     ASSERT_TRUE(*report || !std::filesystem::exists(restored_));
+    if (!*report && std::filesystem::exists(restored_ + ".tmp")) {
+      EXPECT_THAT(report->error().text(), HasSubstr("run the command again"));
+    }
   }
   ASSERT_TRUE(*report) << report->error().text();
   build_rows(restored_, 3);
@@ -615,6 +618,9 @@ TEST_F(CareObjectsTest, DamagedObjectsAreNoDirectory) {
     ASSERT_FALSE(report) << key;
     EXPECT_EQ(report.error().code, ErrorCode::kCorrupt) << key;
     EXPECT_FALSE(std::filesystem::exists(restored_)) << key;
+    std::filesystem::remove_all(restored_ + ".tmp");
+    kept_->objects[key] = content + "x";
+    EXPECT_EQ(restored().error().code, ErrorCode::kCorrupt) << key << " is longer";
     std::filesystem::remove_all(restored_ + ".tmp");
   }
   for (const auto& object : sound) {
