@@ -186,6 +186,56 @@ class ObjectRestorer {
     return made ? Status() : propagate(made);
   }
 
+  static Status remove_archive(const std::string& path) {
+    std::error_code error;
+    for (const char* const suffix : {"", "-wal", "-shm"}) {
+      if (!error) {
+        std::filesystem::remove(path + suffix, error);
+      }
+    }
+    return error ? Status(fail_errno(error.value(), "removing {}", path)) : Status();
+  }
+
+  // Whether what a call before this one has put into the archive goes on in the packs of this manifest: that call may have had another store,
+  // or the same one before its directory was replaced. Histories that part never meet: the newest profile says which one it is.
+  Result<bool> archive_goes_on(const std::string& path, const std::string& directory_id) {
+    auto database = sqlite::Database::open(path, sqlite::OpenMode::kReadWrite);
+    const auto found_id = database ? directory_id_of(*database) : propagate(database);
+    const auto newest = found_id ? database->integer("SELECT coalesce(max(sequence), 0) FROM ledger", 0)
+                                 : propagate(found_id);
+    const auto archive = newest ? Archive::open(path, sqlite::OpenMode::kRead) : propagate(newest);
+    const auto id = archive ? (*archive)->id_of(*newest) : propagate(archive);
+    // One that was not made to its end is made again.
+    if (!id || *found_id != directory_id) {
+      return false;
+    }
+    if (*newest == 0) {
+      return true;
+    }
+    for (const std::string& name : manifest_.paths_below("packs/")) {
+      const auto range = pack_at(name);
+      if (range && range->first <= *newest && *newest <= range->last) {
+        return has_profile(name, *range, *newest, *id);
+      }
+    }
+    return false;
+  }
+
+  // Whether the profile of that number in a pack has that ID.
+  Result<bool> has_profile(const std::string& name, const PackRange& range, int64_t sequence,
+                           const std::string& id) {
+    const StoredFile& file = manifest_.files.at(name);
+    if (sequence == range.last) {
+      return file.version == 0 || file.version == fingerprint_of_id(id);  // 0: of an older version
+    }
+    const auto profiles = fetch_pack(name, file);
+    if (!profiles) {
+      return propagate(profiles, "restoring {}", name);
+    }
+    const auto found = std::ranges::find(*profiles, sequence, &ArchivedProfile::sequence);
+    return found != profiles->end() && found->id == id;
+  }
+
   // With all raw profiles. Those that no block has rows of become rows when a server is started.
   Status make_archive() {
     const std::string path = fmt::format("{}/{}", to_, kArchiveName);
@@ -193,7 +243,12 @@ class ObjectRestorer {
     if (!identity) {
       return propagate(identity);
     }
-    Status made = is_there(path) ? Status() : make_again(to_, kArchiveName, *identity);
+    const auto goes_on = is_there(path) ? archive_goes_on(path, identity->id) : Result<bool>(false);
+    Status made = goes_on ? Status() : propagate(goes_on);
+    if (made && !*goes_on) {
+      made = remove_archive(path);
+      made = made ? make_again(to_, kArchiveName, *identity) : made;
+    }
     auto database = made ? sqlite::Database::open(path, sqlite::OpenMode::kReadWrite) : propagate(made);
     // Numbers go on behind those of the blocks, whichever manifest a call before this one had.
     made = database ? database->execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'ledger'",
@@ -222,8 +277,7 @@ class ObjectRestorer {
     return packs.empty() ? nullptr : &manifest_.files.at(packs.back());
   }
 
-  Status put_back(Archive& archive, const std::string& name, const StoredFile& file) {
-    start(name);
+  Result<std::vector<ArchivedProfile>> fetch_pack(const std::string& name, const StoredFile& file) {
     if (file.bytes > kMaxPackBytes) {
       return fail(ErrorCode::kTooLarge, "the pack has {} bytes", file.bytes);
     }
@@ -232,7 +286,12 @@ class ObjectRestorer {
       content += as_text(piece);
       return {};
     });
-    const auto profiles = fetched ? parse_pack(as_bytes(content)) : propagate(fetched);
+    return fetched ? parse_pack(as_bytes(content)) : propagate(fetched);
+  }
+
+  Status put_back(Archive& archive, const std::string& name, const StoredFile& file) {
+    start(name);
+    const auto profiles = fetch_pack(name, file);
     const Status put = profiles ? archive.put_back(*profiles) : propagate(profiles);
     if (!put) {
       return put;

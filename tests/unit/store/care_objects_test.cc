@@ -560,6 +560,37 @@ TEST_F(CareObjectsTest, ARestoreThatFailedGoesOn) {
   EXPECT_EQ(answers(restored_), answers(path_));
 }
 
+TEST_F(CareObjectsTest, ARestoreGoesOnWithNothingOfAnotherHistory) {
+  const std::string other = folder_ / "other";
+  fill_care_directory(path_, 1, 4, 99);
+  std::filesystem::copy(path_, other, std::filesystem::copy_options::recursive);
+  fill_care_directory(path_, 5, 8, 99);
+  fill_care_directory(other, 11, 16, 99);
+  {
+    auto behind = writer({.pack_bytes = 100});
+    ASSERT_TRUE(write_all(behind));
+  }
+  const std::string last_pack = pack_path({8, 8});
+  for (const std::string& key : object_keys(last_pack, manifest().files.at(last_pack))) {
+    kept_->objects.erase(key);
+  }
+  const auto first = kept_;
+  // The newest profile of the first attempt, number 7, is the last of a pack, or in the middle of one.
+  for (const uint64_t pack_bytes : {uint64_t{100}, uint64_t{16} << 20}) {
+    kept_ = first;
+    ASSERT_FALSE(restored());
+    kept_ = std::make_shared<KeptObjects>();
+    WriteBehind behind(other, std::make_unique<MemoryStore>(kept_), {.pack_bytes = pack_bytes});
+    ASSERT_TRUE(write_all(behind));
+    const auto report = restored();
+    ASSERT_TRUE(report) << report.error().text();
+    EXPECT_EQ(report->check.raw_profiles, 10);
+    build_rows(restored_, 99);
+    EXPECT_EQ(answers(restored_), answers(other)) << pack_bytes;
+    std::filesystem::remove_all(restored_);
+  }
+}
+
 // "plimsoll store repair" gives a rebuilt segment the name and the size of the one that was copied.
 TEST_F(CareObjectsTest, ASegmentThatWasRepairedIsCopiedAgain) {
   fill_care_directory(path_, 1, 4, 3);
