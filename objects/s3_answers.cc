@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/printable.h"
@@ -21,6 +22,11 @@ std::optional<std::string_view> element_of(std::string_view xml, std::string_vie
   return end == std::string_view::npos
              ? std::nullopt
              : std::optional(xml.substr(begin + opening.size(), end - begin - opening.size()));
+}
+
+bool read_number(std::string_view text, uint64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
 }
 
 std::string text_of(std::string_view escaped) {
@@ -95,10 +101,7 @@ Result<ListedPage> parse_list(std::string_view xml) {
     const auto key = element_of(*content, "Key");
     const auto size = element_of(*content, "Size");
     uint64_t bytes = 0;
-    const bool is_whole =
-        key && size &&
-        std::from_chars(size->data(), size->data() + size->size(), bytes).ptr == size->data() + size->size();
-    if (!is_whole) {
+    if (!key || !size || !read_number(*size, bytes)) {
       return fail(ErrorCode::kCorrupt, "the list of objects has one without a key or a size");
     }
     page.objects.push_back({text_of(*key), bytes});

@@ -245,6 +245,9 @@ TEST(S3AnswersTest, WhatIsNoListIsCorrupt) {
        {"", "<html></html>", "<ListBucketResult><Contents><Key>a</Key>", "<ListBucketResult></Other>",
         "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>",
         "<ListBucketResult><Contents><Key>a</Key><Size>x</Size></Contents></ListBucketResult>",
+        "<ListBucketResult><Contents><Key>a</Key><Size></Size></Contents></ListBucketResult>",
+        "<ListBucketResult><Contents><Key>a</Key><Size>99999999999999999999</Size></Contents></"
+        "ListBucketResult>",
         "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"}) {
     const auto page = parse_list(text);
     ASSERT_FALSE(page) << text;
