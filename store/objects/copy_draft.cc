@@ -1,6 +1,7 @@
 #include "store/objects/copy_draft.h"
 
-#include "base/time.h"
+#include <algorithm>
+
 #include "store/objects/object_files.h"
 
 namespace plimsoll::store {
@@ -41,6 +42,13 @@ void CopyDraft::drop(const std::string& path) {
 
 void CopyDraft::drop_replaced(const std::string& path) {
   manifest_.drop(path, now_ns() + kReadersNs);
+}
+
+void CopyDraft::shorten_leaving() {
+  const int64_t latest_ns = now_ns() + std::max(options_.keep_dropped_ns, kReadersNs);
+  for (LeavingFile& leaving : manifest_.leaving) {
+    leaving.remove_at_ns = std::min(leaving.remove_at_ns, latest_ns);
+  }
 }
 
 bool CopyDraft::is_over_budget() {

@@ -35,6 +35,9 @@ class CopyDraft {
   // Another file has its content: its objects stay while a restore may be reading an earlier manifest.
   void drop_replaced(const std::string& path);
 
+  // Objects of what left go by now's options and clock, where these had them stay longer when it left.
+  void shorten_leaving();
+
   // Whether the pass has put, or read again, enough; then its report says that another one has to follow.
   bool is_over_budget();
 

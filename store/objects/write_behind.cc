@@ -24,6 +24,7 @@ Result<WriteBehindReport> WriteBehind::run() {
     return propagate(begun);
   }
   draft_.begin(keeper_.stored());
+  draft_.shorten_leaving();
   // First, so that the packs have all that these blocks have rows of.
   const auto sealed = blocks_.sealed_blocks();
   const Status identified = databases_.copy(draft_);

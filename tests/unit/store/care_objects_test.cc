@@ -510,6 +510,28 @@ TEST_F(CareObjectsTest, WhatRetentionDroppedStaysForItsTime) {
   expect_sound(restored_);
 }
 
+TEST_F(CareObjectsTest, AShorterTimeCountsForWhatHasLeft) {
+  fill_care_directory(path_, 1, 1, 9);
+  std::filesystem::create_directories(path_ + "/symtab/ab");
+  write_bytes(path_ + "/symtab/ab/abcd.symtab", "a table");
+  {
+    auto behind = writer({.keep_dropped_ns = 1000 * kNsPerHour});
+    ASSERT_TRUE(write_all(behind));
+    std::filesystem::remove_all(path_ + "/symtab");
+    ASSERT_TRUE(write_all(behind));
+  }
+  const auto has_table = [&] {
+    return std::ranges::any_of(kept_->objects,
+                               [](const auto& object) { return object.first.contains("symtab"); });
+  };
+  auto behind = writer({.keep_dropped_ns = 24 * kNsPerHour});
+  ASSERT_TRUE(write_all(behind));
+  EXPECT_TRUE(has_table());
+  now_ns_ += 25 * kNsPerHour;
+  ASSERT_TRUE(write_all(behind));
+  EXPECT_FALSE(has_table());
+}
+
 // A backup has blocks that retention dropped since, here and in the store.
 TEST_F(CareObjectsTest, OlderBlocksThatCameBackLeaveNoGap) {
   fill_care_directory(path_, 1, 9, 2);
