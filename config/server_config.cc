@@ -368,7 +368,7 @@ std::vector<Key> objects_keys(ServerConfig& config) {
       {"objects.address",
        "Object store that the data directory is copied to: s3://BUCKET or s3://BUCKET/PREFIX, or "
        "file:///FOLDER "
-       "(docs/operations.md).\nEach server has a prefix of its own. Default: none.",
+       "(docs/operations.md).\nEach server has a prefix of its own. A folder must exist. Default: none.",
        &config.objects_address},
       {"objects.endpoint", "URL of the S3 server: https://HOST or https://HOST:PORT. Required with s3://.",
        &config.objects_endpoint},
