@@ -33,7 +33,11 @@ Status ManifestKeeper::begin(const std::string& directory_id,
   }
   auto found = is_new ? Result<Manifest>(Manifest{.directory_id = directory_id}) : parse_manifest(*text);
   if (!found) {
-    return propagate(found, "reading what the object store has");
+    auto failed = propagate(found, "reading what the object store has");
+    return found.error().code == ErrorCode::kCorrupt
+               ? with_hint(std::move(failed),
+                           "delete the object \"manifest\": everything is copied again then")
+               : failed;
   }
   if (found->directory_id != directory_id) {
     return with_hint(

@@ -423,6 +423,23 @@ TEST_F(CareObjectsTest, AStoreThatWasEmptiedIsFilledAgain) {
   expect_comes_back();
 }
 
+TEST_F(CareObjectsTest, ADamagedManifestIsAnErrorUntilItIsDeleted) {
+  fill_care_directory(path_, 1, 4, 3);
+  {
+    auto behind = writer();
+    ASSERT_TRUE(write_all(behind));
+  }
+  kept_->objects[kManifestKey].pop_back();
+  auto behind = writer();
+  const auto failed = behind.run();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(failed.error().text(), HasSubstr("delete the object \"manifest\""));
+  kept_->objects.erase(kManifestKey);
+  ASSERT_TRUE(write_all(behind));
+  expect_comes_back();
+}
+
 // The second one starts, and its first pass takes long: the first one must not remove what that pass will name.
 TEST_F(CareObjectsTest, AServerThatStartsStopsTheOneBefore) {
   fill_care_directory(path_, 1, 4, 3);
