@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/trial_process.h"
 #include "store/clickhouse/clickhouse_store.h"
+#include "store/clickhouse/connection.h"
 
 namespace plimsoll::store {
 namespace {
@@ -15,6 +16,11 @@ constexpr uint32_t kTrialCpuSeconds = 60;
 
 constexpr BlockLimits kNoLimits{
     .max_bytes = UINT64_MAX, .max_entries = UINT64_MAX, .max_profiles = UINT64_MAX, .max_age_ns = INT64_MAX};
+
+Status check_address(const std::string& address) {
+  const auto parsed = clickhouse::parse_address(address);
+  return parsed ? Status() : propagate(parsed);
+}
 
 }  // namespace
 
@@ -118,6 +124,11 @@ Result<std::unique_ptr<RowStore>> Ingest::open_row_store(const DataDirectory& di
   auto identity = read_identity(directory.path());
   if (!identity) {
     return propagate(identity);
+  }
+  // Before all else: other refusals repeat the address, which may hold a password.
+  const Status is_valid = options.rows.is_elsewhere() ? check_address(options.rows.address) : Status();
+  if (!is_valid) {
+    return propagate(is_valid);
   }
   const bool is_known = identity->rows.is_elsewhere();
   if (!is_known && !options.rows.is_elsewhere()) {

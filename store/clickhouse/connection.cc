@@ -57,6 +57,10 @@ Result<ConnectionOptions> parse_address(std::string_view address) {
     return with_hint(fail(ErrorCode::kInvalid, "the store's address holds a password, which others can see"),
                      "give the password in a file");
   }
+  if (rest.find('?') != std::string_view::npos) {
+    return with_hint(fail(ErrorCode::kInvalid, "the store's address has options behind a '?'"),
+                     "leave them out; give the password in a file");
+  }
   constexpr std::string_view kPlain = "clickhouse://";
   constexpr std::string_view kSecure = "clickhouses://";
   const bool is_secure = address.starts_with(kSecure);

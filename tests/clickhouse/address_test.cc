@@ -47,7 +47,8 @@ TEST(ClickHouseAddress, WhatIsNoneIsRefusedWithTheFormThatIs) {
 TEST(ClickHouseAddress, APasswordIsRefusedAndNotRepeated) {
   for (const std::string address :
        {"clickhouse://user:secret@db/p", "clickhouse://user:secret@db/a-b", "clickhouse://user:secret@db",
-        "clickhouse://user:secret/1@db/p", "http://user:secret@db/p", "user:secret@db/p"}) {
+        "clickhouse://user:secret/1@db/p", "http://user:secret@db/p", "user:secret@db/p",
+        "clickhouse://db/p?password=secret", "clickhouse://user@db:8123/p?secret", "http://db?key=secret"}) {
     SCOPED_TRACE(address);
     const auto options = parse_address(address);
     ASSERT_FALSE(options);

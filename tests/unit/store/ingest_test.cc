@@ -520,5 +520,27 @@ TEST_F(IngestTest, ASecondIngestOfADirectoryIsRefused) {
   EXPECT_EQ(Ingest::open(path_).error().code, ErrorCode::kConflict);
 }
 
+// The refusal goes to the log, whatever the reason for it is.
+TEST_F(IngestTest, APasswordInTheAddressOfTheRowsIsNotRepeated) {
+  const IngestOptions options{.rows = {.address = "clickhouse://user:secret@db/p"}};
+  const auto expect_refused = [&] {
+    const auto refused = Ingest::open(path_, options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+    EXPECT_THAT(refused.error().text(), ::testing::Not(HasSubstr("secret")));
+  };
+  {
+    const auto ingest = open();
+    ASSERT_TRUE(accept(*ingest, make_profile({.seed = 1})));
+    build(*ingest);
+  }
+  expect_refused();  // it has rows of its own
+  auto identity = read_identity(path_);
+  ASSERT_TRUE(identity) << identity.error().text();
+  identity->rows.address = "clickhouse://elsewhere/p";
+  ASSERT_TRUE(write_identity(path_, *identity));
+  expect_refused();  // its rows are at another address
+}
+
 }  // namespace
 }  // namespace plimsoll::store
