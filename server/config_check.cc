@@ -15,6 +15,7 @@
 #include "server/source_servers.h"
 #include "server/store_settings.h"
 #include "store/directory/data_directory.h"
+#include "store/store.h"
 #include "symbolizer/debuginfod/debuginfod_server.h"
 
 namespace plimsoll::server {
@@ -46,6 +47,7 @@ class Checker {
     expect("sources.urls", source_servers ? Status() : propagate(source_servers));
     const auto debuginfod = symbolizer::parse_debuginfod_servers(config_.symbol_debuginfod);
     expect("symbols.debuginfod", debuginfod ? Status() : propagate(debuginfod));
+    check_rows();
     check_objects();
     return std::move(findings_);
   }
@@ -71,6 +73,8 @@ class Checker {
     }
     expect("server.data", store::DataDirectory::check(config_.data_dir));
   }
+
+  void check_rows() { expect("store.address", store::check_rows(rows_address(config_))); }
 
   void check_objects() {
     if (!config_.objects_address.empty()) {

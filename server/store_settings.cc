@@ -43,6 +43,12 @@ std::filesystem::path real_path(const std::string& path) {
   return real.has_filename() ? real : real.parent_path();
 }
 
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = path.empty() ? "" : std::filesystem::absolute(path, error);
+  return error ? path : absolute.string();
+}
+
 }  // namespace
 
 Result<store::RetentionLimits> retention_limits(const config::ServerConfig& config,
@@ -73,6 +79,12 @@ Result<store::RetentionLimits> retention_limits(const config::ServerConfig& conf
       .on_disk_of(*disk_bytes);
 }
 
+store::RowsAddress rows_address(const config::ServerConfig& config) {
+  return {.address = config.store_address,
+          .password_file = absolute_path(config.store_password_file),
+          .ca = absolute_path(config.store_ca)};
+}
+
 store::IngestOptions ingest_options(const config::ServerConfig& config,
                                     const store::RetentionLimits& limits) {
   return {.block_limits = {.max_bytes =
@@ -85,9 +97,7 @@ store::IngestOptions ingest_options(const config::ServerConfig& config,
                             .min_free_bytes = limits.min_free_bytes,
                             // Between two rounds of retention it may be a little over.
                             .max_archive_bytes = limits.raw_max_bytes + limits.raw_max_bytes / 20},
-          .rows = {.address = config.store_address,
-                   .password_file = config.store_password_file,
-                   .ca = config.store_ca}};
+          .rows = rows_address(config)};
 }
 
 std::function<Result<int64_t>()> free_bytes(const config::ServerConfig& config) {

@@ -17,6 +17,10 @@ namespace plimsoll::server {
 Result<store::RetentionLimits> retention_limits(const config::ServerConfig& config,
                                                 const std::string& data_dir);
 
+// Without an address where the configuration names none. Paths of files are absolute: the data directory keeps them, for processes that are
+// started elsewhere.
+store::RowsAddress rows_address(const config::ServerConfig& config);
+
 store::IngestOptions ingest_options(const config::ServerConfig& config, const store::RetentionLimits& limits);
 
 // Free bytes of the disk that the data directory is on. What these two return may be called from any thread.

@@ -66,6 +66,12 @@ class DirectorySource : public Source {
 
 }  // namespace
 
+Status check_rows(const RowsAddress& rows) {
+  const auto options =
+      rows.is_elsewhere() ? clickhouse::connection_to(rows) : Result<clickhouse::ConnectionOptions>();
+  return options ? Status() : propagate(options);
+}
+
 std::unique_ptr<Source> open_source(const std::string& data_dir) {
   return std::make_unique<DirectorySource>(data_dir);
 }

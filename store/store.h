@@ -25,6 +25,10 @@ namespace plimsoll::store {
 
 class DataDirectory;
 class Ingest;
+struct RowsAddress;
+
+// Whether the address, if there is one, can be understood, and the file with its password be read. Asks no server.
+Status check_rows(const RowsAddress& rows);
 
 // Of a data directory, or of where its rows are (RowsAddress), beside the process that writes it, or in it. The directory may come later: it
 // is opened by the first question.

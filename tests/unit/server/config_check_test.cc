@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/time.h"
+#include "server/store_settings.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::server {
@@ -76,6 +77,30 @@ TEST_F(ConfigCheck, NamesObjectsThatWouldBeLostWithTheData) {
   EXPECT_THAT(with_objects("FOLDER/data-objects"), ElementsAre(AllOf(StartsWith("warning objects.address"),
                                                                      HasSubstr("on the disk of the data"))));
   EXPECT_THAT(with_objects("/proc/objects"), IsEmpty()) << "another file system";
+}
+
+TEST_F(ConfigCheck, NamesAnAddressOfRowsThatIsNone) {
+  EXPECT_THAT(findings("[server]\ndata = \"FOLDER/data\"\n[store]\naddress = \"http://db/p\"\n"),
+              ElementsAre(AllOf(StartsWith("error store.address: "), HasSubstr("clickhouse://"))));
+  const std::string with_password =
+      "[server]\ndata = \"FOLDER/data\"\n[store]\naddress = \"clickhouse://db/p\"\n"
+      "password_file = \"FOLDER/password\"\n";
+  EXPECT_THAT(findings(with_password),
+              ElementsAre(AllOf(StartsWith("error store.address: "), HasSubstr(folder_ / "password"))));
+  write("password", "secret\n");
+  std::filesystem::permissions(folder_ / "password", std::filesystem::perms::owner_read);
+  EXPECT_THAT(findings(with_password), IsEmpty());
+}
+
+// The data directory keeps them, and "plimsoll top --data" may be run in any folder.
+TEST(StoreSettings, FilesOfTheRowsAddressAreAbsolute) {
+  config::ServerConfig config;
+  config.store_address = "clickhouses://db/p";
+  config.store_password_file = "password";
+  const store::RowsAddress rows = rows_address(config);
+  EXPECT_EQ(rows.address, "clickhouses://db/p");
+  EXPECT_EQ(rows.password_file, (std::filesystem::current_path() / "password").string());
+  EXPECT_EQ(rows.ca, "");
 }
 
 TEST_F(ConfigCheck, NamesWhatWouldKeepAServerFromStarting) {
