@@ -11,6 +11,10 @@ namespace {
 
 // An insert of so many bytes is sent before more are gathered.
 constexpr size_t kMaxInsertBytes = size_t{32} << 20U;
+// A full epoch has 4 million entries, and 500,000 profiles with a dozen events of 97 bytes each: in one answer they could be more than
+// max_response_bytes, and the epoch could never be read.
+constexpr size_t kEntriesPerStatement = 250'000;
+constexpr size_t kOriginsPerStatement = 50'000;
 
 template <typename Entry, typename Model>
 constexpr bool kIs = std::is_same_v<std::remove_const_t<Entry>, Model>;
@@ -197,30 +201,36 @@ class BatchTables {
   TableGatherer tables_;
 };
 
-// The table's own columns of an epoch, of entries from that number on, in the order of these.
+// Calls `read` with the first and the last ID of each statement for the IDs from `first` to `size` - 1. The last statement has no end, so that
+// an ID beyond is found.
+template <typename Read>
+Status for_each_statement(size_t first, size_t size, size_t ids_per_statement, Read read) {
+  Status done;
+  for (size_t from = first; from < size && done; from += ids_per_statement) {
+    const bool is_last = size - from <= ids_per_statement;
+    done = read(from, is_last ? size_t{UINT32_MAX} : from + ids_per_statement - 1);
+  }
+  return done;
+}
+
+// The table's own columns of an epoch, of entries with these numbers, in the order of the table.
 Result<std::string> select_epoch(Queryable& server, std::string_view table, const EpochBatches& epoch,
-                                 std::string_view id, size_t first) {
+                                 std::string_view id, size_t first, size_t last) {
   std::string columns;
   for (const TableColumn& column : table_called(table).own) {
     columns += fmt::format("{}{}", columns.empty() ? "" : ", ", column.name);
   }
-  return server.query(fmt::format("SELECT {} FROM {} WHERE {} AND {} >= {} ORDER BY {} FORMAT RowBinary",
-                                  columns, table, epoch.condition(), id, first, table_called(table).order));
+  return server.query(
+      fmt::format("SELECT {} FROM {} WHERE {} AND {} BETWEEN {} AND {} ORDER BY {} FORMAT RowBinary", columns,
+                  table, epoch.condition(), id, first, last, table_called(table).order));
 }
 
 // Calls `add` with the entries from `first` on, up to `size`.
 template <typename Entry, typename Add>
 Status read_entries(Queryable& server, std::string_view table, const EpochBatches& epoch, size_t first,
                     size_t size, Add add) {
-  if (first == size) {
-    return {};
-  }
-  const auto answer = select_epoch(server, table, epoch, "id", first);
-  if (!answer) {
-    return propagate(answer);
-  }
   size_t next = first;
-  const Status read = for_each_row(*answer, table, [&](ByteReader& reader) -> Status {
+  const auto add_row = [&](ByteReader& reader) -> Status {
     const auto id = reader.read<uint32_t>();
     Entry entry;
     read_fields(reader, entry);
@@ -235,7 +245,12 @@ Status read_entries(Queryable& server, std::string_view table, const EpochBatche
     ++next;
     add(std::move(entry));
     return {};
-  });
+  };
+  const Status read =
+      for_each_statement(first, size, kEntriesPerStatement, [&](size_t from, size_t to) -> Status {
+        const auto answer = select_epoch(server, table, epoch, "id", from, to);
+        return answer ? for_each_row(*answer, table, add_row) : propagate(answer);
+      });
   if (read && next != size) {
     return fail(ErrorCode::kCorrupt, "the table {} has {} entries of epoch {}, not {}", table, next - 1,
                 epoch.epoch, size - 1);
@@ -253,6 +268,44 @@ Status extend_list(Queryable& server, std::string_view table, const EpochBatches
   }
   return read_entries<Entry>(server, table, epoch, entries.size(), size,
                              [&](Entry entry) { entries.push_back(std::move(entry)); });
+}
+
+// Of the table `origin_events`, for the origins from `first` to `size` - 1.
+template <typename Read>
+Status for_each_event_row(Queryable& server, const EpochBatches& epoch, size_t first, size_t size,
+                          Read read) {
+  return for_each_statement(first, size, kOriginsPerStatement, [&](size_t from, size_t to) -> Status {
+    const auto answer = select_epoch(server, "origin_events", epoch, "origin", from, to);
+    return answer ? for_each_row(*answer, "origin_events", read) : propagate(answer);
+  });
+}
+
+std::unexpected<Error> wrong_reference(std::string_view table, size_t id, uint32_t epoch,
+                                       std::string_view what) {
+  return fail(ErrorCode::kCorrupt, "entry {} of the table {} in epoch {} names {}", id, table, epoch, what);
+}
+
+// Entries name others by their place in a list, which nobody checks later. `known`: those that were there before.
+Status check_references(const Dictionaries& entries, const DictionarySizes& known, uint32_t epoch) {
+  for (size_t id = known.origins; id < entries.origins.size(); ++id) {
+    if (entries.origins[id].machine >= entries.machines.size()) {
+      return wrong_reference("origins", id, epoch, "a machine that is not there");
+    }
+  }
+  for (size_t id = known.locations; id < entries.locations.size(); ++id) {
+    const LocationEntry& location = entries.locations[id];
+    const size_t owners = location.kind == wire::JIT ? entries.workloads.size() : entries.binaries.size();
+    if (location.owner >= owners) {
+      return wrong_reference("locations", id, epoch, "an owner that is not there");
+    }
+  }
+  for (size_t id = known.stacks; id < entries.stacks.size(); ++id) {
+    const StackNode& node = entries.stacks[id];
+    if (node.parent >= id || node.location >= entries.locations.size()) {
+      return wrong_reference("stacks", id, epoch, "a stack or a location that does not come before it");
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -289,6 +342,7 @@ Status for_each_name_table(std::span<const NamedBinary> binaries, BatchNumber nu
 }
 
 Status extend(Dictionaries& entries, Queryable& server, const EpochBatches& epoch) {
+  const DictionarySizes known = sizes_of(entries);
   const DictionarySizes& sizes = epoch.newest.entries;
   const auto extend = [&](std::string_view table, size_t size, auto& list) {
     return extend_list(server, table, epoch, size, list);
@@ -302,18 +356,14 @@ Status extend(Dictionaries& entries, Queryable& server, const EpochBatches& epoc
   status = status ? extend("binaries", sizes.binaries, entries.binaries) : status;
   status = status ? extend("locations", sizes.locations, entries.locations) : status;
   status = status ? extend("stacks", sizes.stacks, entries.stacks) : status;
-  return status;
+  return status ? check_references(entries, known, epoch.epoch) : status;
 }
 
 Status extend_origin_events(Dictionaries& entries, Queryable& server, const EpochBatches& epoch) {
   if (entries.origins_with_events == entries.origins.size()) {
     return {};
   }
-  const auto answer = select_epoch(server, "origin_events", epoch, "origin", entries.origins_with_events);
-  if (!answer) {
-    return propagate(answer);
-  }
-  const Status read = for_each_row(*answer, "origin_events", [&](ByteReader& reader) -> Status {
+  const auto add_row = [&](ByteReader& reader) -> Status {
     const auto origin = reader.read<uint32_t>();
     EventRecord event;
     read_fields(reader, event);
@@ -335,7 +385,9 @@ Status extend_origin_events(Dictionaries& entries, Queryable& server, const Epoc
                     .observed_ns = is_rolled_up ? event.observed_ns : 0,
                     .effective_samples = is_rolled_up ? event.effective_samples : 0});
     return {};
-  });
+  };
+  const Status read =
+      for_each_event_row(server, epoch, entries.origins_with_events, entries.origins.size(), add_row);
   entries.origins_with_events = entries.origins.size();
   return read;
 }
@@ -344,10 +396,8 @@ Result<std::vector<ProfileRecord>> read_profiles(Queryable& server, const EpochB
   const auto origins = server.query(fmt::format(
       "SELECT id, profile_id, archive_sequence FROM origins WHERE {} ORDER BY id FORMAT RowBinary",
       epoch.condition()));
-  const auto events =
-      origins ? select_epoch(server, "origin_events", epoch, "origin", 1) : propagate(origins);
-  if (!events) {
-    return propagate(events);
+  if (!origins) {
+    return propagate(origins);
   }
   std::vector<ProfileRecord> profiles;
   Status read = for_each_row(*origins, "origins", [&](ByteReader& reader) -> Status {
@@ -360,20 +410,18 @@ Result<std::vector<ProfileRecord>> read_profiles(Queryable& server, const EpochB
                       epoch.epoch, profiles.size())
                : Status();
   });
-  read = read ? for_each_row(*events, "origin_events",
-                             [&](ByteReader& reader) -> Status {
-                               const auto origin = reader.read<uint32_t>();
-                               EventRecord event;
-                               read_fields(reader, event);
-                               if (origin == 0 || origin > profiles.size()) {
-                                 return fail(ErrorCode::kCorrupt,
-                                             "the table origin_events names origin {} of epoch {}", origin,
-                                             epoch.epoch);
-                               }
-                               profiles[origin - 1].events.push_back(std::move(event));
-                               return {};
-                             })
-              : read;
+  const auto add_event = [&](ByteReader& reader) -> Status {
+    const auto origin = reader.read<uint32_t>();
+    EventRecord event;
+    read_fields(reader, event);
+    if (origin == 0 || origin > profiles.size()) {
+      return fail(ErrorCode::kCorrupt, "the table origin_events names origin {} of epoch {}", origin,
+                  epoch.epoch);
+    }
+    profiles[origin - 1].events.push_back(std::move(event));
+    return {};
+  };
+  read = read ? for_each_event_row(server, epoch, 1, profiles.size() + 1, add_event) : read;
   return read ? Result<std::vector<ProfileRecord>>(std::move(profiles)) : propagate(read);
 }
 

@@ -43,8 +43,8 @@ std::string encode_rows(std::span<const Row> rows, BatchNumber number);
 Status for_each_name_table(std::span<const NamedBinary> binaries, BatchNumber number,
                            const std::function<Status(const TableRows& rows)>& use);
 
-// Adds the entries of an epoch that are missing, the events of origins aside. kCorrupt where one is not there, or there twice; then some may
-// have been added.
+// Adds the entries of an epoch that are missing, the events of origins aside. kCorrupt where one is not there, is there twice, or names another
+// one that is not there; then some may have been added.
 Status extend(Dictionaries& entries, Queryable& server, const EpochBatches& epoch);
 // Adds the events of origins that have none yet.
 Status extend_origin_events(Dictionaries& entries, Queryable& server, const EpochBatches& epoch);

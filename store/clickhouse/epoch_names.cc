@@ -10,6 +10,9 @@
 namespace plimsoll::store::clickhouse {
 namespace {
 
+// Of an answer, which is in memory as a whole and has a limit (max_response_bytes): a frame with the linkage name of a template may have 1 KB.
+constexpr uint64_t kFramesPerStatement = 250'000;
+
 // Sets the batch of an entry, unless it is of a later one.
 bool take(uint64_t batch, uint32_t entry, std::vector<uint64_t>& batches) {
   batches.resize(std::max(batches.size(), size_t{entry} + 1));
@@ -57,19 +60,43 @@ Status EpochNames::extend(Queryable& server, const EpochBatches& epoch) {
   return read;
 }
 
+// Most of the time a few names are new, for one statement. Those of an epoch that is read for the first time may be some GB: they are asked for by
+// ranges of locations.
 Status EpochNames::bind(Queryable& server, const EpochBatches& epoch, const ExternalTable& new_batches,
                         bool& is_ahead) {
-  const auto answer = server.query(
-      fmt::format("SELECT location, batch, frames, depth, function, linkage_name, file, line, column_number, "
-                  "discriminator, start_line, is_inlined FROM bindings WHERE (({}) AND batch > {}) OR "
-                  "(epoch = {} AND batch IN new_batches) ORDER BY location, batch, depth FORMAT RowBinary",
-                  epoch.condition(), newest_batch_, epoch.epoch),
-      std::span(&new_batches, 1));
-  if (!answer) {
-    return propagate(answer);
+  const std::string rows =
+      fmt::format("FROM bindings WHERE ((({}) AND batch > {}) OR (epoch = {} AND batch IN new_batches))",
+                  epoch.condition(), newest_batch_, epoch.epoch);
+  const auto counted =
+      server.query(fmt::format("SELECT count() {} FORMAT RowBinary", rows), std::span(&new_batches, 1));
+  if (!counted) {
+    return propagate(counted);
   }
+  ByteReader reader(as_bytes(*counted));
+  const auto frames = reader.read<uint64_t>();
+  if (!reader.ok()) {
+    return fail(ErrorCode::kCorrupt, "counting the names of epoch {}: the answer is empty", epoch.epoch);
+  }
+  const uint64_t locations = epoch.newest.entries.locations;
+  const uint64_t width = locations / (frames / kFramesPerStatement + 1) + 1;
+  Status read;
+  for (uint64_t first = 0; first < locations && frames > 0 && read; first += width) {
+    // The last range has no end: later locations are ahead.
+    const uint64_t last = locations - first <= width ? uint64_t{UINT32_MAX} : first + width - 1;
+    const auto answer = server.query(
+        fmt::format("SELECT location, batch, frames, depth, function, linkage_name, file, line, "
+                    "column_number, discriminator, start_line, is_inlined {} AND location BETWEEN {} AND {} "
+                    "ORDER BY location, batch, depth FORMAT RowBinary",
+                    rows, first, last),
+        std::span(&new_batches, 1));
+    read = answer ? bind_rows(*answer, epoch, is_ahead) : propagate(answer);
+  }
+  return read;
+}
+
+Status EpochNames::bind_rows(std::string_view rows, const EpochBatches& epoch, bool& is_ahead) {
   std::vector<Frame> frames;
-  return for_each_row(*answer, "bindings", [&](ByteReader& reader) -> Status {
+  return for_each_row(rows, "bindings", [&](ByteReader& reader) -> Status {
     const auto location = reader.read<uint32_t>();
     const auto batch = reader.read<uint64_t>();
     const auto count = reader.read<uint16_t>();

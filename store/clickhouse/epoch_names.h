@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -30,6 +31,7 @@ class EpochNames {
  private:
   // `is_ahead`: set where a name is of a location that the epoch does not have yet.
   Status bind(Queryable& server, const EpochBatches& epoch, const ExternalTable& new_batches, bool& is_ahead);
+  Status bind_rows(std::string_view rows, const EpochBatches& epoch, bool& is_ahead);
   Status describe(Queryable& server, const EpochBatches& epoch, const ExternalTable& new_batches);
   void bind(uint32_t location, uint64_t batch, const std::vector<Frame>& frames);
 
