@@ -87,6 +87,11 @@ void add_to_epochs(const std::vector<const BatchMark*>& chain, std::map<uint32_t
 
 }  // namespace
 
+bool EpochBatches::has(uint64_t batch) const {
+  return std::ranges::any_of(
+      ranges, [&](const auto& range) { return range.first <= batch && batch <= range.second; });
+}
+
 void EpochBatches::add(uint64_t batch) {
   if (!ranges.empty() && ranges.back().second + 1 == batch) {
     ranges.back().second = batch;

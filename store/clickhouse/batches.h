@@ -47,6 +47,7 @@ struct EpochBatches {
   int64_t first_written_ns = 0;
   BatchMark newest = {};
 
+  bool has(uint64_t batch) const;
   // One more, later than those that it has.
   void add(uint64_t batch);
   // Of its rows, in SQL: "epoch = 3 AND (batch BETWEEN 7 AND 9)".

@@ -118,7 +118,10 @@ Status expect_present(Queryable& server, const EpochBatches& epoch) {
 class ClickHouseCursor : public RowCursor {
  public:
   ClickHouseCursor(std::shared_ptr<ConnectionPool> connections, EpochBatches epoch, RowFilter filter)
-      : connections_(std::move(connections)), epoch_(std::move(epoch)), filter_(std::move(filter)) {}
+      : connections_(std::move(connections)),
+        epoch_(std::move(epoch)),
+        last_ids_(last_ids_of(epoch_.newest.entries)),
+        filter_(std::move(filter)) {}
 
   Result<std::span<const Row>> next() override {
     if (!are_pages_known_) {
@@ -185,23 +188,31 @@ class ClickHouseCursor : public RowCursor {
     }
     const Status read = for_each_row(*answer, "rows", [&](ByteReader& reader) -> Status {
       Row& row = rows_.emplace_back();
+      bool is_possible = true;
       for (const Column column : kColumns) {
         row[column] = reader.read<uint32_t>();
+        is_possible = is_possible && row[column] <= last_ids_[column];
       }
       row.hits = reader.read<uint64_t>();
-      return {};
+      // They are indexes for who reads the rows.
+      return is_possible
+                 ? Status()
+                 : fail(ErrorCode::kCorrupt, "a row of epoch {} has an ID that its dictionaries lack: {}",
+                        epoch_.epoch, fmt::join(row.ids.of, ", "));
     });
     // Batches that are committed do not change: their epoch was dropped, or the answer comes from a replica that lags behind. Fewer rows would
     // look like the end.
     return read && rows_.size() != page.rows
-               ? fail(ErrorCode::kUnavailable,
-                      "epoch {} in ClickHouse has {} rows of origins {} to {}, and had {}", epoch_.epoch,
-                      rows_.size(), page.from, page.to, page.rows)
+               ? with_hint(fail(ErrorCode::kUnavailable,
+                                "epoch {} in ClickHouse has {} rows of origins {} to {}, and had {}",
+                                epoch_.epoch, rows_.size(), page.from, page.to, page.rows),
+                           "ask again: it was dropped, or a replica lags behind")
                : read;
   }
 
   const std::shared_ptr<ConnectionPool> connections_;
   const EpochBatches epoch_;
+  const ByColumn<uint32_t> last_ids_;
   const RowFilter filter_;
   bool are_pages_known_ = false;
   std::vector<Page> pages_;

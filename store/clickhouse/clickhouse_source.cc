@@ -108,7 +108,11 @@ Status ClickHouseSource::follow_epochs() {
 }
 
 void ClickHouseSource::forget_others(const CommittedBatches::Epochs& epochs) {
-  if (std::erase_if(epochs_, [&](const auto& epoch) { return !epochs.contains(epoch.first); }) == 0) {
+  const auto is_gone = [&](const auto& epoch) {
+    const auto now = epochs.find(epoch.first);
+    return now == epochs.end() || !epoch.second->is_continued_by(now->second);
+  };
+  if (std::erase_if(epochs_, is_gone) == 0) {
     return;
   }
   std::unordered_set<const PartReader*> known;

@@ -23,6 +23,12 @@ void EpochReader::follow(const EpochBatches& batches, uint64_t name_batches, boo
   state_ = {batches, name_batches, is_newest, is_same ? state_.version : state_.version + 1};
 }
 
+bool EpochReader::is_continued_by(const EpochBatches& batches) const {
+  const std::lock_guard lock(state_mutex_);
+  const uint64_t newest = state_.batches.newest.batch;
+  return newest == 0 || batches.has(newest);
+}
+
 EpochReader::State EpochReader::state() const {
   const std::lock_guard lock(state_mutex_);
   return state_;
@@ -38,19 +44,24 @@ Result<EpochTimes> EpochReader::times() {
     return times_;
   }
   const auto answer = connections_->query(fmt::format(
-      "SELECT min(from_ns), max(to_ns), max(interval_ns), max(is_rolled_up) FROM origins WHERE {} "
+      "SELECT count(), min(from_ns), max(to_ns), max(interval_ns), max(is_rolled_up) FROM origins WHERE {} "
       "AND id >= {} FORMAT RowBinary",
       batches.condition(), timed_origins_));
   if (!answer) {
     return propagate(answer);
   }
   ByteReader reader(as_bytes(*answer));
+  const auto origins = reader.read<uint64_t>();
   const auto from_ns = reader.read<int64_t>();
   const auto to_ns = reader.read<int64_t>();
   const auto interval_ns = reader.read<int64_t>();
   const bool is_rolled_up = reader.read<uint8_t>() != 0;
   if (!reader.ok()) {
     return fail(ErrorCode::kCorrupt, "reading the times of epoch {}: the answer is empty", number_);
+  }
+  // Of no rows all of these are 0, which is a time as well. The epoch was dropped meanwhile, or a replica lags behind.
+  if (origins == 0) {
+    return times_;
   }
   times_ = {.from_ns = std::min(times_.from_ns, from_ns),
             .to_ns = std::max(times_.to_ns, to_ns),

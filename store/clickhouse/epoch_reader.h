@@ -32,6 +32,10 @@ class EpochReader : public PartReader {
   EpochReader(std::shared_ptr<ConnectionPool> connections, uint32_t epoch)
       : connections_(std::move(connections)), number_(epoch), state_{.batches = {.epoch = epoch}} {}
 
+  // Whether these have all batches that it follows. If not, its entries and names may be those of a batch that counts no more, and another
+  // reader has to take its place: the mark of an attempt that was given up has arrived late, and the next batch does not follow it.
+  bool is_continued_by(const EpochBatches& batches) const;
+
   // What is committed now, and how many batches of names: version() and read() are of that. `is_newest`: others may have names that come, and
   // no more profiles.
   void follow(const EpochBatches& batches, uint64_t name_batches, bool is_newest);

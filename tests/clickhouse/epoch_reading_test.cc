@@ -1,0 +1,121 @@
+// Epochs as a reader follows them, where the server's answers change between its statements.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "store/clickhouse/clickhouse_rows.h"
+#include "store/clickhouse/clickhouse_source.h"
+#include "store/clickhouse/epoch_reader.h"
+#include "store/clickhouse/row_binary.h"
+#include "tests/clickhouse/answering_server.h"
+
+namespace plimsoll::store::clickhouse {
+namespace {
+
+using plimsoll::testing::AnsweringServer;
+
+bool begins(std::string_view sql, std::string_view with) {
+  return sql.starts_with(with);
+}
+
+bool reads(std::string_view sql, std::string_view table) {
+  return sql.find(fmt::format(" FROM {} ", table)) != std::string_view::npos;
+}
+
+// Its dictionary of threads has one name.
+BatchMark mark_of(uint64_t batch, uint64_t follows, uint64_t place) {
+  BatchMark mark{.epoch = 1, .batch = batch, .place = place, .follows = follows};
+  mark.entries.threads = 2;
+  return mark;
+}
+
+// Batch 2 was given up, and its mark arrives all the same. Batch 3 has the same profiles, and another thread: a later release, say, made it.
+TEST(EpochReading, WhatAGivenUpBatchBroughtIsForgottenWithIt) {
+  std::atomic<bool> is_superseded = false;
+  AnsweringServer server([&](std::string_view sql) -> std::string {
+    RowBinaryWriter rows;
+    if (begins(sql, "SELECT min(epoch), max(batch) FROM batches")) {
+      rows.number(uint32_t{1}).number(is_superseded ? uint64_t{3} : uint64_t{2});
+    } else if (begins(sql, "SELECT count() FROM bindings")) {
+      rows.number(uint64_t{0});
+    } else if (reads(sql, "batches")) {
+      write_mark(mark_of(1, 0, 0), rows);
+      write_mark(mark_of(2, 1, 1), rows);
+      if (is_superseded) {
+        write_mark(mark_of(3, 1, 1), rows);
+      }
+    } else if (reads(sql, "threads")) {
+      rows.number(uint32_t{1}).text(is_superseded ? "kept" : "given up");
+    }
+    return rows.take();
+  });
+  ClickHouseSource source(server.connections());
+  const auto before = source.newest(all_times());
+  ASSERT_TRUE(before) << before.error().text();
+  ASSERT_EQ(before->dictionaries.threads.size(), 2);
+  EXPECT_EQ(before->dictionaries.threads[1], "given up");
+  is_superseded = true;
+  const auto after = source.newest(all_times());
+  ASSERT_TRUE(after) << after.error().text();
+  ASSERT_EQ(after->dictionaries.threads.size(), 2);
+  EXPECT_EQ(after->dictionaries.threads[1], "kept");
+  EXPECT_NE(after->lineage, before->lineage);
+}
+
+TEST(EpochReading, AnEpochThatWasDroppedMeanwhileHasNoTimes) {
+  AnsweringServer server([](std::string_view) {
+    return RowBinaryWriter()
+        .number(uint64_t{0})
+        .number(int64_t{0})
+        .number(int64_t{0})
+        .number(int64_t{0})
+        .number(uint8_t{0})
+        .take();
+  });
+  EpochReader reader(server.connections(), 1);
+  EpochBatches epoch{.epoch = 1};
+  epoch.add(1);
+  epoch.newest.batch = 1;
+  epoch.newest.entries.origins = 3;
+  reader.follow(epoch, 0, true);
+  const auto times = reader.times();
+  ASSERT_TRUE(times) << times.error().text();
+  EXPECT_GT(times->from_ns, times->to_ns);
+}
+
+// Its rows are of the IDs of one origin and one stack.
+TEST(EpochReading, ARowWithAnIdThatNoDictionaryHasIsDamage) {
+  std::atomic<uint32_t> stack = 1;
+  AnsweringServer server([&](std::string_view sql) {
+    RowBinaryWriter rows;
+    if (begins(sql, "SELECT origin, count() FROM rows")) {
+      rows.number(uint32_t{1}).number(uint64_t{1});
+    } else if (begins(sql, "SELECT count() FROM batches")) {
+      rows.number(uint64_t{1});
+    } else {
+      rows.number(uint32_t{0}).number(uint32_t{1}).number(uint32_t{0}).number(uint32_t{0});
+      rows.number(uint32_t{0}).number(stack.load()).number(uint64_t{7});
+    }
+    return rows.take();
+  });
+  EpochBatches epoch{.epoch = 1};
+  epoch.add(1);
+  epoch.newest.batch = 1;
+  epoch.newest.entries.origins = epoch.newest.entries.stacks = 2;
+  const ClickHouseRows source(server.connections(), epoch);
+  auto cursor = source.scan({});
+  const auto sound = cursor->next();
+  ASSERT_TRUE(sound) << sound.error().text();
+  EXPECT_EQ(sound->size(), 1);
+  stack = 2;
+  cursor = source.scan({});
+  const auto damaged = cursor->next();
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().code, ErrorCode::kCorrupt);
+}
+
+}  // namespace
+}  // namespace plimsoll::store::clickhouse
