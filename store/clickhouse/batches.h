@@ -57,7 +57,8 @@ struct EpochBatches {
 // Of all epochs that there are, by number. kCorrupt where marks are missing (an epoch is dropped as a whole, and the oldest first), or cannot be.
 Result<std::map<uint32_t, EpochBatches>> committed_among(const std::vector<BatchMark>& marks);
 
-// Of batches with larger numbers than `after`.
+// Of batches with larger numbers than `after`, in their order. Of very many it takes several statements: of an epoch that is dropped meanwhile some
+// marks may be missing then, which committed_among() finds.
 Result<std::vector<BatchMark>> read_marks(Queryable& server, uint64_t after = 0);
 // In the order of the table's columns.
 void write_mark(const BatchMark& mark, RowBinaryWriter& writer);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "store/clickhouse/batches.h"
 #include "store/clickhouse/entry_rows.h"
 #include "store/clickhouse/epoch_names.h"
 #include "store/clickhouse/row_binary.h"
@@ -89,6 +90,36 @@ TEST(EpochTables, EntriesOfALargeEpochAreReadInParts) {
   const Status has_more = extend(entries, server, epoch);
   ASSERT_FALSE(has_more);
   EXPECT_EQ(has_more.error().code, ErrorCode::kCorrupt);
+}
+
+TEST(EpochTables, MarksOfALongHistoryAreReadInParts) {
+  constexpr uint64_t kBatches = 600'000;
+  AnsweringTables server(size_t{40} << 20U, [](std::string_view sql) {
+    constexpr std::string_view kAfter = "batch > ";
+    constexpr std::string_view kLimit = " LIMIT ";
+    const auto number_behind = [&](std::string_view words, uint64_t otherwise) {
+      const size_t place = sql.find(words);
+      if (place != std::string_view::npos) {
+        std::from_chars(sql.data() + place + words.size(), sql.data() + sql.size(), otherwise);
+      }
+      return otherwise;
+    };
+    const uint64_t after = number_behind(kAfter, 0);
+    RowBinaryWriter rows;
+    const uint64_t last = after + number_behind(kLimit, kBatches);
+    for (uint64_t batch = after + 1; batch <= last && batch <= kBatches; ++batch) {
+      write_mark({.epoch = 1, .batch = batch, .place = batch - 1, .follows = batch - 1}, rows);
+    }
+    return rows.take();
+  });
+  const auto marks = read_marks(server);
+  ASSERT_TRUE(marks) << marks.error().text();
+  EXPECT_EQ(marks->size(), kBatches);
+  const auto epochs = committed_among(*marks);
+  ASSERT_TRUE(epochs) << epochs.error().text();
+  EXPECT_EQ(epochs->at(1).newest.batch, kBatches);
+  EXPECT_EQ(epochs->at(1).ranges.size(), 1);
+  EXPECT_EQ(read_marks(server, kBatches - 2)->size(), 2);
 }
 
 // Each location has two frames, of batch 5 of names; the last one is of a location that the epoch gets later.
