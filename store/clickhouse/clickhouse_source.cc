@@ -50,6 +50,9 @@ Result<ClickHouseSource::Chosen> ClickHouseSource::choose(const TimeSpans& times
   if (const Status followed = follow_epochs(); !followed) {
     return propagate(followed);
   }
+  if (const Status timed = read_times(); !timed) {
+    return propagate(timed);
+  }
   Chosen chosen;
   std::shared_ptr<EpochReader> newest;
   for (const auto& [number, epoch] : epochs_) {
@@ -105,6 +108,14 @@ Status ClickHouseSource::follow_epochs() {
     epoch->follow(batches, count == names->end() ? 0 : count->second, number == epochs.rbegin()->first);
   }
   return {};
+}
+
+Status ClickHouseSource::read_times() {
+  std::vector<EpochReader*> readers;
+  for (const auto& [number, epoch] : epochs_) {
+    readers.push_back(epoch.get());
+  }
+  return EpochReader::read_times(*connections_, readers);
 }
 
 void ClickHouseSource::forget_others(const CommittedBatches::Epochs& epochs) {

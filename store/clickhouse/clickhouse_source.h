@@ -45,6 +45,7 @@ class ClickHouseSource : public Source {
 
   Result<Chosen> choose(const TimeSpans& times);
   Status follow_epochs();
+  Status read_times();
   // What does not go on as one of these.
   void forget_others(const CommittedBatches::Epochs& epochs);
 

@@ -1,6 +1,8 @@
 #include "store/clickhouse/epoch_reader.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <utility>
 
 #include "store/clickhouse/clickhouse_rows.h"
@@ -13,6 +15,8 @@ namespace {
 // As a sealed block's (store/contents/block_reader.cc): it is named slice by slice, after it is complete.
 constexpr std::chrono::minutes kKeepEntries{1};
 constexpr std::chrono::minutes kStaysDamaged{1};
+// A statement has 256 KiB at most, unless the server's configuration says otherwise.
+constexpr size_t kMaxTimesConditionBytes = 100'000;
 
 }  // namespace
 
@@ -35,39 +39,90 @@ EpochReader::State EpochReader::state() const {
 }
 
 Result<EpochTimes> EpochReader::times() {
-  const auto held = times_mutex_.lock();
-  if (!held) {
-    return propagate(held);
+  const std::array<EpochReader*, 1> self{this};
+  const Status read = read_times(*connections_, self);
+  return read ? Result<EpochTimes>(known_times()) : propagate(read);
+}
+
+Status EpochReader::read_times(Queryable& server, std::span<EpochReader* const> readers) {
+  std::vector<Untimed> asked;
+  std::string conditions;
+  Status done;
+  for (EpochReader* const reader : readers) {
+    auto untimed = reader->untimed();
+    if (!untimed || !done) {
+      continue;
+    }
+    conditions += fmt::format("{}({} AND id >= {})", conditions.empty() ? "" : " OR ",
+                              untimed->batches.condition(), untimed->first_origin);
+    asked.push_back(std::move(*untimed));
+    if (conditions.size() >= kMaxTimesConditionBytes) {
+      done = ask_times(server, conditions, asked);
+      conditions.clear();
+      asked.clear();
+    }
   }
-  const EpochBatches batches = state().batches;
-  if (timed_origins_ >= batches.newest.entries.origins) {
-    return times_;
-  }
-  const auto answer = connections_->query(fmt::format(
-      "SELECT count(), min(from_ns), max(to_ns), max(interval_ns), max(is_rolled_up) FROM origins WHERE {} "
-      "AND id >= {} FORMAT RowBinary",
-      batches.condition(), timed_origins_));
+  return done && !asked.empty() ? ask_times(server, conditions, asked) : done;
+}
+
+Status EpochReader::ask_times(Queryable& server, const std::string& conditions,
+                              std::span<const Untimed> asked) {
+  const auto answer = server.query(
+      fmt::format("SELECT epoch, min(from_ns), max(to_ns), max(interval_ns), max(is_rolled_up) FROM origins "
+                  "WHERE {} GROUP BY epoch FORMAT RowBinary",
+                  conditions));
   if (!answer) {
     return propagate(answer);
   }
-  ByteReader reader(as_bytes(*answer));
-  const auto origins = reader.read<uint64_t>();
-  const auto from_ns = reader.read<int64_t>();
-  const auto to_ns = reader.read<int64_t>();
-  const auto interval_ns = reader.read<int64_t>();
-  const bool is_rolled_up = reader.read<uint8_t>() != 0;
-  if (!reader.ok()) {
-    return fail(ErrorCode::kCorrupt, "reading the times of epoch {}: the answer is empty", number_);
+  std::map<uint32_t, EpochTimes> times;
+  const Status read = for_each_row(*answer, "the times of epochs", [&](ByteReader& row) -> Status {
+    EpochTimes& of_epoch = times[row.read<uint32_t>()];
+    of_epoch.from_ns = row.read<int64_t>();
+    of_epoch.to_ns = row.read<int64_t>();
+    of_epoch.max_interval_ns = row.read<int64_t>();
+    of_epoch.is_rolled_up = row.read<uint8_t>() != 0;
+    return {};
+  });
+  if (!read) {
+    return read;
   }
-  // Of no rows all of these are 0, which is a time as well. The epoch was dropped meanwhile, or a replica lags behind.
-  if (origins == 0) {
-    return times_;
+  for (const Untimed& untimed : asked) {
+    if (const auto found = times.find(untimed.batches.epoch); found != times.end()) {
+      untimed.reader->take_times(untimed, found->second);
+    } else {
+      untimed.reader->note_damage(
+          Error{ErrorCode::kCorrupt,
+                fmt::format("the table origins has no new entries of epoch {}", untimed.batches.epoch),
+                {},
+                {}});
+    }
   }
-  times_ = {.from_ns = std::min(times_.from_ns, from_ns),
-            .to_ns = std::max(times_.to_ns, to_ns),
-            .max_interval_ns = std::max(times_.max_interval_ns, interval_ns),
-            .is_rolled_up = times_.is_rolled_up || is_rolled_up};
-  timed_origins_ = batches.newest.entries.origins;
+  return {};
+}
+
+std::optional<EpochReader::Untimed> EpochReader::untimed() {
+  const std::lock_guard lock(times_mutex_);
+  EpochBatches batches = state().batches;
+  return timed_origins_ < batches.newest.entries.origins
+             ? std::optional(Untimed{this, std::move(batches), timed_origins_})
+             : std::nullopt;
+}
+
+// Another thread may have been first.
+void EpochReader::take_times(const Untimed& untimed, const EpochTimes& times) {
+  const std::lock_guard lock(times_mutex_);
+  if (timed_origins_ != untimed.first_origin) {
+    return;
+  }
+  times_ = {.from_ns = std::min(times_.from_ns, times.from_ns),
+            .to_ns = std::max(times_.to_ns, times.to_ns),
+            .max_interval_ns = std::max(times_.max_interval_ns, times.max_interval_ns),
+            .is_rolled_up = times_.is_rolled_up || times.is_rolled_up};
+  timed_origins_ = untimed.batches.newest.entries.origins;
+}
+
+EpochTimes EpochReader::known_times() {
+  const std::lock_guard lock(times_mutex_);
   return times_;
 }
 
@@ -84,9 +139,9 @@ void EpochReader::note_damage(const Error& error) {
     return;
   }
   DamagedPart damage{.path = name(), .why = error.message};
-  if (const auto times = this->times()) {
-    damage.from_ns = times->from_ns;
-    damage.to_ns = times->to_ns;
+  if (const EpochTimes times = known_times(); times.from_ns <= times.to_ns) {
+    damage.from_ns = times.from_ns;
+    damage.to_ns = times.to_ns;
   }
   const std::lock_guard lock(state_mutex_);
   damage_ = std::move(damage);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -40,8 +41,11 @@ class EpochReader : public PartReader {
   // no more profiles.
   void follow(const EpochBatches& batches, uint64_t name_batches, bool is_newest);
 
-  // Of what it follows.
+  // Of what it follows. Costs nothing where read_times() has been called.
   Result<EpochTimes> times();
+  // Reads the times of all of them that are not known yet, with one statement for some hundred epochs. One without an entry that its marks tell of
+  // is damaged.
+  static Status read_times(Queryable& server, std::span<EpochReader* const> readers);
 
   // Why nothing of it can be read: an attempt has found entries missing. For a minute: a replica may have lagged behind.
   std::optional<DamagedPart> damage();
@@ -65,6 +69,18 @@ class EpochReader : public PartReader {
     int64_t version = 1;
   };
 
+  // Origins whose times are not known yet.
+  struct Untimed {
+    EpochReader* reader = nullptr;
+    EpochBatches batches = {};
+    size_t first_origin = 1;
+  };
+
+  static Status ask_times(Queryable& server, const std::string& conditions, std::span<const Untimed> asked);
+  std::optional<Untimed> untimed();
+  void take_times(const Untimed& untimed, const EpochTimes& times);
+  EpochTimes known_times();
+
   State state() const;
   Status extend(const State& state);
   void forget();
@@ -79,11 +95,11 @@ class EpochReader : public PartReader {
   std::optional<DamagedPart> damage_;
   Clock::time_point damaged_until_;
 
-  StoppableMutex times_mutex_;  // held while the server is asked, as is the next one
-  EpochTimes times_;            // protected by times_mutex_
-  size_t timed_origins_ = 1;    // likewise: of which they are
+  std::mutex times_mutex_;
+  EpochTimes times_;          // protected by times_mutex_
+  size_t timed_origins_ = 1;  // likewise: of which they are
 
-  StoppableMutex mutex_;
+  StoppableMutex mutex_;  // held while the server is asked
   std::shared_ptr<const PartEntries>
       entries_;  // protected by mutex_, like all below; none: they were forgotten, or not read yet
   EpochNames names_;

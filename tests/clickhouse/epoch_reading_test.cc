@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "store/clickhouse/clickhouse_rows.h"
 #include "store/clickhouse/clickhouse_source.h"
@@ -65,25 +67,64 @@ TEST(EpochReading, WhatAGivenUpBatchBroughtIsForgottenWithIt) {
   EXPECT_NE(after->lineage, before->lineage);
 }
 
-TEST(EpochReading, AnEpochThatWasDroppedMeanwhileHasNoTimes) {
-  AnsweringServer server([](std::string_view) {
-    return RowBinaryWriter()
-        .number(uint64_t{0})
-        .number(int64_t{0})
-        .number(int64_t{0})
-        .number(int64_t{0})
-        .number(uint8_t{0})
-        .take();
-  });
-  EpochReader reader(server.connections(), 1);
-  EpochBatches epoch{.epoch = 1};
-  epoch.add(1);
-  epoch.newest.batch = 1;
+EpochBatches epoch_of_two_origins(uint32_t number) {
+  EpochBatches epoch{.epoch = number};
+  epoch.add(number);
+  epoch.newest.epoch = number;
+  epoch.newest.batch = number;
   epoch.newest.entries.origins = 3;
-  reader.follow(epoch, 0, true);
+  return epoch;
+}
+
+// It was dropped, or is damaged. The smallest and the largest of no numbers are 0 in SQL, which is a time as well.
+TEST(EpochReading, AnEpochWithoutTheOriginsOfItsMarksHasNoTimes) {
+  AnsweringServer server([](std::string_view) { return std::string(); });
+  EpochReader reader(server.connections(), 1);
+  reader.follow(epoch_of_two_origins(1), 0, true);
   const auto times = reader.times();
   ASSERT_TRUE(times) << times.error().text();
   EXPECT_GT(times->from_ns, times->to_ns);
+  const auto damage = reader.damage();
+  ASSERT_TRUE(damage.has_value());
+  EXPECT_EQ(damage->from_ns, INT64_MIN) << "unknown";
+  EXPECT_EQ(damage->to_ns, INT64_MAX);
+}
+
+// Each lasts from ten times its number on.
+TEST(EpochReading, TimesOfManyEpochsAreReadWithFewStatements) {
+  constexpr uint32_t kEpochs = 3000;
+  std::atomic<uint32_t> statements = 0;
+  AnsweringServer server([&](std::string_view sql) {
+    ++statements;
+    RowBinaryWriter rows;
+    for (uint32_t epoch = 1; epoch <= kEpochs; ++epoch) {
+      if (sql.find(fmt::format("(epoch = {} AND (", epoch)) != std::string_view::npos) {
+        rows.number(epoch).number(int64_t{epoch} * 10).number(int64_t{epoch} * 10 + 5);
+        rows.number(int64_t{0}).number(uint8_t{0});
+      }
+    }
+    return rows.take();
+  });
+  const auto connections = server.connections();
+  std::vector<std::unique_ptr<EpochReader>> epochs;
+  std::vector<EpochReader*> readers;
+  for (uint32_t number = 1; number <= kEpochs; ++number) {
+    epochs.push_back(std::make_unique<EpochReader>(connections, number));
+    epochs.back()->follow(epoch_of_two_origins(number), 0, number == kEpochs);
+    readers.push_back(epochs.back().get());
+  }
+  const Status read = EpochReader::read_times(*connections, readers);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_GT(statements.load(), 1) << "a statement has a limit";
+  EXPECT_LT(statements.load(), 10);
+  const uint32_t asked = statements.load();
+  for (uint32_t number = 1; number <= kEpochs; ++number) {
+    const auto times = epochs[number - 1]->times();
+    ASSERT_TRUE(times) << times.error().text();
+    ASSERT_EQ(times->from_ns, int64_t{number} * 10);
+    ASSERT_EQ(times->to_ns, int64_t{number} * 10 + 5);
+  }
+  EXPECT_EQ(statements.load(), asked);
 }
 
 // Its rows are of the IDs of one origin and one stack.
