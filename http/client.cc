@@ -384,7 +384,7 @@ std::string hint_for(CURLcode code, const ClientOptions& options) {
     case CURLE_UNSUPPORTED_PROTOCOL:
       return "write HOST:PORT, or a URL with http:// or https://";
     default:
-      return "check that a Plimsoll server answers there";
+      return "check what listens there, and what stands before it";
   }
 }
 

@@ -77,8 +77,9 @@ Result<ClickHouseSource::Chosen> ClickHouseSource::choose(const TimeSpans& times
     }
   }
   if (newest == nullptr) {
-    return fail(ErrorCode::kCorrupt, "no epoch of {} can be read: {}", connections_->options().database,
-                chosen.facts.damaged_blocks.front().why);
+    return with_hint(fail(ErrorCode::kCorrupt, "no epoch of {} can be read: {}",
+                          connections_->options().database, chosen.facts.damaged_blocks.front().why),
+                     "ask again in a minute; if it stays so, restore the database from a backup");
   }
   if (chosen.epochs.empty()) {
     chosen.epochs.push_back(newest);

@@ -20,8 +20,8 @@ struct KnownCode {
 };
 
 constexpr std::string_view kCredentialsHint =
-    "check the user and the password of --store, and the user's grants";
-constexpr std::string_view kLaterHint = "it is tried again later";
+    "check the user in the store's address, the password file, and what the user is granted";
+constexpr std::string_view kLaterHint = "try again later";
 constexpr std::string_view kQuestionHint = "narrow the time range or the filters";
 
 // Of ClickHouse's error codes, by number: those of which the meaning decides what happens next.
@@ -49,7 +49,9 @@ constexpr std::array kKnownCodes{
               "the server merges parts too slowly: check its load and its disks"},
     KnownCode{285, ErrorCode::kUnavailable, "a replica is gone: check the cluster"},
     KnownCode{289, ErrorCode::kUnavailable, "the replica lags behind: check the cluster"},
-    KnownCode{319, ErrorCode::kUnavailable, kLaterHint},   // UNKNOWN_STATUS_OF_INSERT
+    KnownCode{319, ErrorCode::kUnavailable, kLaterHint},  // UNKNOWN_STATUS_OF_INSERT
+    KnownCode{359, ErrorCode::kTooLarge,
+              "raise max_partition_size_to_drop and max_table_size_to_drop in ClickHouse's configuration"},
     KnownCode{396, ErrorCode::kTooLarge, kQuestionHint},   // TOO_MANY_ROWS_OR_BYTES
     KnownCode{425, ErrorCode::kUnavailable, kLaterHint},   // SYSTEM_ERROR
     KnownCode{439, ErrorCode::kUnavailable, kLaterHint},   // CANNOT_SCHEDULE_TASK

@@ -194,6 +194,14 @@ TEST(ClickHouseConnection, TextsOfTheServerAreBoundedAndFitForATerminal) {
   EXPECT_LT(error.message.size(), 600);
 }
 
+// A server keeps partitions of more than 50 GB, unless its configuration says otherwise: old rows would stay.
+TEST(ClickHouseConnection, APartitionThatIsTooLargeToBeDroppedNamesTheSetting) {
+  const Error error = server_error(
+      answer(500, "Code: 359. DB::Exception: Table or Partition in fleet.rows was not dropped."), "dropping");
+  EXPECT_EQ(error.code, ErrorCode::kTooLarge);
+  EXPECT_THAT(error.hint, HasSubstr("max_partition_size_to_drop"));
+}
+
 TEST(ClickHouseConnection, TheCodeIsReadWhereThereIsOne) {
   EXPECT_EQ(code_in("Code: 252. DB::Exception: Too many parts"), 252);
   EXPECT_EQ(code_in("Code: , e"), 0);
