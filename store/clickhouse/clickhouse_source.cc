@@ -34,8 +34,8 @@ Result<Contents> ClickHouseSource::newest(const TimeSpans& times) {
     }
     auto contents = chosen->series->newest(chosen->parts, chosen->facts);
     // Where an epoch was found damaged, or has been dropped meanwhile, the others are chosen next.
-    if (contents && (*contents || std::ranges::none_of(chosen->epochs, [](const auto& epoch) {
-          return epoch->damage().has_value();
+    if (contents && (*contents || std::ranges::none_of(chosen->parts, [](const auto& part) {
+          return part->damage().has_value();
         }))) {
       return std::move(*contents);
     }
@@ -53,38 +53,18 @@ Result<ClickHouseSource::Chosen> ClickHouseSource::choose(const TimeSpans& times
   if (const Status timed = read_times(); !timed) {
     return propagate(timed);
   }
-  Chosen chosen;
-  std::shared_ptr<EpochReader> newest;
+  std::vector<TimedPart> parts;
   for (const auto& [number, epoch] : epochs_) {
-    if (const auto damage = epoch->damage()) {
-      chosen.facts.damaged_blocks.push_back(*damage);
-      continue;
-    }
-    const auto covered = epoch->times();
-    if (!covered) {
-      return propagate(covered);
-    }
-    newest = epoch;
-    chosen.facts.history_from_ns = std::min(chosen.facts.history_from_ns, covered->from_ns);
-    chosen.facts.history_to_ns = std::max(chosen.facts.history_to_ns, covered->to_ns);
+    const EpochTimes covered = epoch->times();
+    parts.push_back({epoch, covered, [is_rolled_up = covered.is_rolled_up] { return is_rolled_up; }});
     epoch->forget_old_entries();
-    if (touches(times, covered->from_ns, covered->to_ns, distance_within_draw_ns(covered->max_interval_ns))) {
-      chosen.epochs.push_back(epoch);
-      if (covered->is_rolled_up) {
-        chosen.facts.rolled_up_from_ns = std::min(chosen.facts.rolled_up_from_ns, covered->from_ns);
-        chosen.facts.rolled_up_to_ns = std::max(chosen.facts.rolled_up_to_ns, covered->to_ns);
-      }
-    }
   }
-  if (newest == nullptr) {
+  Chosen chosen{choose_parts(parts, times), nullptr};
+  if (chosen.parts.empty()) {
     return with_hint(fail(ErrorCode::kCorrupt, "no epoch of {} can be read: {}",
                           connections_->options().database, chosen.facts.damaged_blocks.front().why),
                      "ask again in a minute; if it stays so, restore the database from a backup");
   }
-  if (chosen.epochs.empty()) {
-    chosen.epochs.push_back(newest);
-  }
-  chosen.parts = {chosen.epochs.begin(), chosen.epochs.end()};
   const std::lock_guard lock(mutex_);
   chosen.series = series_.of(chosen.parts);
   return chosen;

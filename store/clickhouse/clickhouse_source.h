@@ -14,7 +14,7 @@
 #include "store/clickhouse/epoch_reader.h"
 #include "store/clickhouse/merged_rows.h"
 #include "store/door/source.h"
-#include "store/joined/part_series.h"
+#include "store/joined/part_choice.h"
 #include "store/joined/recent_series.h"
 
 namespace plimsoll::store::clickhouse {
@@ -36,11 +36,8 @@ class ClickHouseSource : public Source {
   std::vector<uint64_t> lineages() const override;
 
  private:
-  struct Chosen {
-    std::vector<std::shared_ptr<EpochReader>> epochs;
-    PartSeries::Readers parts;  // the same
+  struct Chosen : PartChoice {
     std::shared_ptr<RecentSeries::Series> series;
-    PartFacts facts;
   };
 
   Result<Chosen> choose(const TimeSpans& times);

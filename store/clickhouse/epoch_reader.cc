@@ -1,7 +1,6 @@
 #include "store/clickhouse/epoch_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -36,12 +35,6 @@ bool EpochReader::is_continued_by(const EpochBatches& batches) const {
 EpochReader::State EpochReader::state() const {
   const std::lock_guard lock(state_mutex_);
   return state_;
-}
-
-Result<EpochTimes> EpochReader::times() {
-  const std::array<EpochReader*, 1> self{this};
-  const Status read = read_times(*connections_, self);
-  return read ? Result<EpochTimes>(known_times()) : propagate(read);
 }
 
 Status EpochReader::read_times(Queryable& server, std::span<EpochReader* const> readers) {
@@ -114,24 +107,21 @@ void EpochReader::take_times(const Untimed& untimed, const EpochTimes& times) {
   if (timed_origins_ != untimed.first_origin) {
     return;
   }
-  times_ = {.from_ns = std::min(times_.from_ns, times.from_ns),
-            .to_ns = std::max(times_.to_ns, times.to_ns),
-            .max_interval_ns = std::max(times_.max_interval_ns, times.max_interval_ns),
-            .is_rolled_up = times_.is_rolled_up || times.is_rolled_up};
+  times_.from_ns = std::min(times_.from_ns, times.from_ns);
+  times_.to_ns = std::max(times_.to_ns, times.to_ns);
+  times_.max_interval_ns = std::max(times_.max_interval_ns, times.max_interval_ns);
+  times_.is_rolled_up = times_.is_rolled_up || times.is_rolled_up;
   timed_origins_ = untimed.batches.newest.entries.origins;
 }
 
-EpochTimes EpochReader::known_times() {
+EpochTimes EpochReader::times() const {
   const std::lock_guard lock(times_mutex_);
   return times_;
 }
 
-std::optional<DamagedPart> EpochReader::damage() {
+std::optional<DamagedPart> EpochReader::damage() const {
   const std::lock_guard lock(state_mutex_);
-  if (damage_ && Clock::now() >= damaged_until_) {
-    damage_ = std::nullopt;
-  }
-  return damage_;
+  return Clock::now() < damaged_until_ ? damage_ : std::nullopt;
 }
 
 void EpochReader::note_damage(const Error& error) {
@@ -139,7 +129,7 @@ void EpochReader::note_damage(const Error& error) {
     return;
   }
   DamagedPart damage{.path = name(), .why = error.message};
-  if (const EpochTimes times = known_times(); times.from_ns <= times.to_ns) {
+  if (const EpochTimes times = this->times(); times.from_ns <= times.to_ns) {
     damage.from_ns = times.from_ns;
     damage.to_ns = times.to_ns;
   }

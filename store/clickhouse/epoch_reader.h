@@ -14,17 +14,14 @@
 #include "store/clickhouse/batches.h"
 #include "store/clickhouse/connection.h"
 #include "store/clickhouse/epoch_names.h"
+#include "store/joined/part_choice.h"
 #include "store/joined/part_reader.h"
 #include "store/model/damaged_part.h"
 
 namespace plimsoll::store::clickhouse {
 
-// That the windows of its profiles cover; from > to: it has none.
-struct EpochTimes {
-  int64_t from_ns = INT64_MAX;
-  int64_t to_ns = INT64_MIN;
-  int64_t max_interval_ns = 0;  // of their draws
-  bool is_rolled_up = false;    // each of them is of an hour
+struct EpochTimes : PartTimes {
+  bool is_rolled_up = false;  // each of its profiles is of an hour
 };
 
 // Reads what is new alone. Any thread.
@@ -41,16 +38,16 @@ class EpochReader : public PartReader {
   // no more profiles.
   void follow(const EpochBatches& batches, uint64_t name_batches, bool is_newest);
 
-  // Of what it follows. Costs nothing where read_times() has been called.
-  Result<EpochTimes> times();
-  // Reads the times of all of them that are not known yet, with one statement for some hundred epochs. One without an entry that its marks tell of
-  // is damaged.
+  // Reads the times of all of them, as far as they are not known yet, with one statement for some hundred epochs. One that lacks an entry that its
+  // marks tell of is damaged.
   static Status read_times(Queryable& server, std::span<EpochReader* const> readers);
-
-  // Why nothing of it can be read: an attempt has found entries missing. For a minute: a replica may have lagged behind.
-  std::optional<DamagedPart> damage();
+  // As read_times() has found them.
+  EpochTimes times() const;
 
   std::string name() const override;
+
+  // Entries are missing. For a minute: a replica may have lagged behind.
+  std::optional<DamagedPart> damage() const override;
   Result<int64_t> version() override;
   Result<PartContents> read(const EntriesMark& known) override;
 
@@ -79,7 +76,6 @@ class EpochReader : public PartReader {
   static Status ask_times(Queryable& server, const std::string& conditions, std::span<const Untimed> asked);
   std::optional<Untimed> untimed();
   void take_times(const Untimed& untimed, const EpochTimes& times);
-  EpochTimes known_times();
 
   State state() const;
   Status extend(const State& state);
@@ -95,7 +91,7 @@ class EpochReader : public PartReader {
   std::optional<DamagedPart> damage_;
   Clock::time_point damaged_until_;
 
-  std::mutex times_mutex_;
+  mutable std::mutex times_mutex_;
   EpochTimes times_;          // protected by times_mutex_
   size_t timed_origins_ = 1;  // likewise: of which they are
 

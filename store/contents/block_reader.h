@@ -35,10 +35,10 @@ class BlockReader : public PartReader {
   // As the newest commit has it: of a sealed block from memory, else for the time of a look-up. Does not wait for read().
   Result<BlockState> state();
 
-  // Why nothing of it can be read: an attempt has found its catalogue damaged, or gone. What it finds damaged in segments is in their rows.
-  std::optional<DamagedPart> damage() const;
-
   std::string name() const override;
+
+  // Its catalogue is damaged, or gone. What is found damaged in segments is in their rows.
+  std::optional<DamagedPart> damage() const override;
 
   // Costs microseconds, but waits for read().
   Result<int64_t> version() override;

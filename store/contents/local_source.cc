@@ -24,8 +24,8 @@ Result<Contents> LocalSource::newest_of_blocks(const TimeSpans& times, std::vect
     }
     auto contents = chosen->series->newest(chosen->parts, chosen->facts);
     // Where a block was found damaged, the others are chosen next.
-    if (contents && (*contents || std::ranges::none_of(chosen->blocks, [](const auto& block) {
-          return block->damage().has_value();
+    if (contents && (*contents || std::ranges::none_of(chosen->parts, [](const auto& part) {
+          return part->damage().has_value();
         }))) {
       return std::move(*contents);
     }
@@ -59,38 +59,24 @@ Result<LocalSource::Chosen> LocalSource::choose(const TimeSpans& times, std::vec
   for (const auto& [number, reader] : blocks_) {
     listed.push_back(reader->folder());
   }
-  Chosen chosen;
-  std::shared_ptr<BlockReader> newest;
+  std::vector<TimedPart> parts;
   for (const auto& [number, reader] : blocks_) {
     const auto state = reader->state();
-    if (const auto damage = reader->damage()) {
-      chosen.facts.damaged_blocks.push_back(*damage);
-      continue;
-    }
-    if (!state) {
+    if (!state && !reader->damage()) {
       return propagate(state);
     }
-    newest = reader;
-    chosen.facts.history_from_ns = std::min(chosen.facts.history_from_ns, state->from_ns);
-    chosen.facts.history_to_ns = std::max(chosen.facts.history_to_ns, state->to_ns);
+    const PartTimes covered =
+        state ? PartTimes{state->from_ns, state->to_ns, state->max_interval_ns} : PartTimes();
+    parts.push_back(
+        {reader, covered, [this, &block = *reader] { return known_.is_rolled_up(block.folder()); }});
     reader->forget_old_entries();
-    if (touches(times, state->from_ns, state->to_ns, distance_within_draw_ns(state->max_interval_ns))) {
-      chosen.blocks.push_back(reader);
-      if (known_.is_rolled_up(reader->folder())) {
-        chosen.facts.rolled_up_from_ns = std::min(chosen.facts.rolled_up_from_ns, state->from_ns);
-        chosen.facts.rolled_up_to_ns = std::max(chosen.facts.rolled_up_to_ns, state->to_ns);
-      }
-    }
   }
-  if (newest == nullptr) {
+  Chosen chosen{choose_parts(parts, times), nullptr};
+  if (chosen.parts.empty()) {
     return with_hint(fail(ErrorCode::kCorrupt, "no block of {} can be read: {}", data_dir_,
                           chosen.facts.damaged_blocks.front().why),
                      "restore the directory from a backup");
   }
-  if (chosen.blocks.empty()) {
-    chosen.blocks.push_back(newest);
-  }
-  chosen.parts = {chosen.blocks.begin(), chosen.blocks.end()};
   chosen.series = series_.of(chosen.parts);
   return chosen;
 }

@@ -15,7 +15,7 @@
 #include "store/contents/joined_rows.h"
 #include "store/directory/data_directory.h"
 #include "store/door/source.h"
-#include "store/joined/part_series.h"
+#include "store/joined/part_choice.h"
 #include "store/joined/recent_series.h"
 
 namespace plimsoll::store {
@@ -37,11 +37,8 @@ class LocalSource : public Source {
   std::vector<uint64_t> lineages() const override;
 
  private:
-  struct Chosen {
-    std::vector<std::shared_ptr<BlockReader>> blocks;
-    PartSeries::Readers parts;  // the same
+  struct Chosen : PartChoice {
     std::shared_ptr<RecentSeries::Series> series;
-    PartFacts facts;
   };
 
   // `listed`: set to all blocks that were there.

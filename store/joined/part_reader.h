@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "store/model/aggregation.h"
 #include "store/model/bindings.h"
+#include "store/model/damaged_part.h"
 #include "store/model/dictionaries.h"
 
 namespace plimsoll::store {
@@ -47,6 +49,9 @@ class PartReader {
 
   // For errors: "block 7".
   virtual std::string name() const = 0;
+
+  // Why nothing of it can be read, as an attempt has found; absent: it can, as far as is known.
+  virtual std::optional<DamagedPart> damage() const = 0;
 
   // Another value than that of the contents: something has been committed since. Costs much less than read().
   virtual Result<int64_t> version() = 0;
