@@ -43,6 +43,13 @@ constexpr int64_t kRecentRowsNs = int64_t{7} * 24 * kNsPerHour;
 constexpr size_t kMaxWantedBuilds = 10'000;
 constexpr int kListPauseFactor = 50;
 
+// For requests to servers that do not answer: the server is to stop within seconds. Borrows the token.
+StopCheck end_with(const std::stop_token& stop) {
+  return [&stop]() -> Status {
+    return stop.stop_requested() ? fail(ErrorCode::kUnavailable, "the server stops") : Status();
+  };
+}
+
 store::TimeSpans recent_rows() {
   const int64_t now_ns = wall_now_ns();
   return {store::TimeSpan{.from_ns = now_ns - kRecentRowsNs, .to_ns = now_ns}};
@@ -262,10 +269,12 @@ BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::Retentio
 
 BackgroundTask::Pass epochs_pass(store::RowStore& rows, const store::RowStoreLimits& limits,
                                  std::function<void()> dropped) {
-  return [&rows, limits, dropped = std::move(dropped)](const std::stop_token&) -> Result<NextPass> {
+  return [&rows, limits, dropped = std::move(dropped)](const std::stop_token& stop) -> Result<NextPass> {
+    const StopCheck check = end_with(stop);
+    const StopScope scope(check);
     const auto report = rows.drop_old(limits);
     if (!report) {
-      return propagate(report);
+      return stop.stop_requested() ? Result<NextPass>(NextPass()) : propagate(report);
     }
     if (report->epochs > 0) {
       dropped();
@@ -317,9 +326,7 @@ BackgroundTask::Pass bursts_pass(store::BurstSink& bursts, const store::Retentio
 BackgroundTask::Pass objects_pass(std::unique_ptr<store::WriteBehind> behind,
                                   std::chrono::nanoseconds interval) {
   return [behind = std::move(behind), interval](const std::stop_token& stop) -> Result<NextPass> {
-    const StopCheck check = [&stop]() -> Status {
-      return stop.stop_requested() ? fail(ErrorCode::kUnavailable, "the server stops") : Status();
-    };
+    const StopCheck check = end_with(stop);
     const StopScope scope(check);
     const auto report = behind->run();
     if (!report) {

@@ -60,7 +60,8 @@ Result<BackgroundTask::Pass> compaction_pass(store::Ingest& ingest, const store:
 BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::RetentionLimits& limits,
                                     std::function<void()> dropped);
 
-// Of rows that are not in the data directory: drops epochs that are over a limit. `dropped` is called after some were.
+// Of rows that are not in the data directory: drops epochs that are over a limit. `dropped` is called after some were. A request under way ends
+// with the server: the next start drops the rest.
 BackgroundTask::Pass epochs_pass(store::RowStore& rows, const store::RowStoreLimits& limits,
                                  std::function<void()> dropped);
 
