@@ -19,10 +19,19 @@ constexpr int64_t kMaxAnswerMs = 5000;
 // What ClickHouse reads of a URL unless its configuration says otherwise, less what its own settings take.
 constexpr size_t kMaxUrlBytes = 15'000;
 
+bool is_of_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 bool is_name(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
+  return !text.empty() && std::ranges::all_of(text, is_of_name);
+}
+
+// With its port. Any other character would end the host in the URL that it becomes part of.
+bool is_host(std::string_view text) {
+  constexpr std::string_view kOthers = ".-:[]%";
+  return std::ranges::all_of(
+      text, [&](char c) { return is_of_name(c) || kOthers.find(c) != std::string_view::npos; });
 }
 
 // The begin of a statement, for messages.
@@ -80,6 +89,9 @@ Result<ConnectionOptions> parse_address(std::string_view address) {
   }
   if (rest.empty()) {
     return refuse("the host is missing");
+  }
+  if (!is_host(rest)) {
+    return refuse("the host must be a name or an address, with a port or without");
   }
   const size_t colon = rest.rfind(':');
   const bool has_port = colon != std::string_view::npos && rest.find(']', colon) == std::string_view::npos;

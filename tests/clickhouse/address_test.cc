@@ -35,7 +35,8 @@ TEST(ClickHouseAddress, NamesHostUserAndDatabase) {
 TEST(ClickHouseAddress, WhatIsNoneIsRefusedWithTheFormThatIs) {
   for (const std::string address :
        {"", "db:8123/p", "http://db/p", "clickhouse://", "clickhouse:///p", "clickhouse://db",
-        "clickhouse://db/", "clickhouse://db/a;b", "clickhouse://db/a/b", "clickhouse://user@/p"}) {
+        "clickhouse://db/", "clickhouse://db/a;b", "clickhouse://db/a/b", "clickhouse://user@/p",
+        "clickhouse://db#/p", "clickhouse://d b/p", "clickhouse://db\\x/p"}) {
     SCOPED_TRACE(address);
     const auto options = parse_address(address);
     ASSERT_FALSE(options);
