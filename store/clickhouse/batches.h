@@ -34,7 +34,7 @@ struct BatchMark {
   int64_t last_sequence = 0;     // Batch::last
   int64_t written_ns = 0;        // wall clock
   DictionarySizes entries = {};  // with those of the batch
-  bool is_complete = false;      // its epoch takes no more, whatever the limits of who writes next
+  bool is_complete = false;      // its epoch takes no more batches, whatever the limits of the next writer
 
   bool operator==(const BatchMark&) const = default;
 };
@@ -63,7 +63,8 @@ Result<std::vector<BatchMark>> read_marks(Queryable& server, uint64_t after = 0)
 // In the order of the table's columns.
 void write_mark(const BatchMark& mark, RowBinaryWriter& writer);
 
-// A number for the attempts of this process: larger than those of all processes before it. Each must have ended, or write no more.
+// A session number for this process, larger than those of all processes before it. They must have ended: a process with an older session gets
+// kConflict (WriterSession::expect_newest).
 Result<uint32_t> begin_session(Connection& connection);
 // 0: there was none.
 Result<uint32_t> newest_session(Queryable& server);
@@ -94,8 +95,8 @@ class WriterSession {
   // Of the next batch of names. They are apart, so that the ranges of a sink's batches (EpochBatches) have no gaps for them.
   uint64_t next_names() { return first() + kFirstNames + ++names_; }
 
-  // kConflict where a process has begun a later one. This leaves a moment between the look and what is written then, in which a newer process is
-  // not noticed: it must not be started while this one runs.
+  // kConflict where another process has begun a later session. A session that begins between this check and the caller's insert is not noticed: a
+  // second writer must not be started while this one runs.
   Status expect_newest(Queryable& server, std::string_view database) const;
 
  private:

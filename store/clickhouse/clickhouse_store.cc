@@ -78,7 +78,7 @@ Result<ConnectionOptions> connection_to(const RowsAddress& rows) {
   return options;
 }
 
-// Two that begin at the same moment both find none: begin_session() tells them apart later.
+// Two processes that start at the same moment may both find no owner: begin_session() gives them different sessions, and the older one stops.
 Status settle_owner(Connection& connection, std::string_view directory_id) {
   const auto owner = owner_of(connection);
   if (!owner) {
@@ -137,7 +137,7 @@ Result<DroppedRows> ClickHouseStore::drop_old(const RowStoreLimits& limits) {
     all_bytes += of_epoch;
   }
   const uint32_t newest = epochs.rbegin()->first;
-  // A clock that is set ahead by a year must not cost a year of history.
+  // A clock that jumps ahead by a year must not drop a year of history.
   const int64_t now_ns = std::min(now_ns_(), epochs.rbegin()->second.newest.written_ns + 24 * kNsPerHour);
   DroppedRows dropped;
   for (const auto& [number, of_epoch] : *bytes) {

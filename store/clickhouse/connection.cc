@@ -58,7 +58,7 @@ Result<ConnectionOptions> parse_address(std::string_view address) {
     return with_hint(fail(ErrorCode::kInvalid, "the store's address {}: {}", address, why),
                      "write clickhouse://[USER@]HOST[:PORT]/DATABASE, or clickhouses:// for TLS");
   };
-  // First, since other refusals repeat the address.
+  // Checked first: the other refusals repeat the address.
   const size_t scheme_end = address.find("://");
   std::string_view rest = scheme_end == std::string_view::npos ? address : address.substr(scheme_end + 3);
   const size_t at = rest.rfind('@');
@@ -136,8 +136,8 @@ Status Connection::create_database() {
   return answer ? Status() : propagate(answer);
 }
 
-// wait_end_of_query: else an error may follow a status of 200, in the middle of the answer. The server's limit comes first: of its answer it is
-// known that the statement takes too long, and a request that times out here is sent again.
+// wait_end_of_query: without it an error may follow a status of 200, in the middle of the answer. The server's timeout must be the shorter one: its
+// error is final (kTooLarge), while a request that times out here is sent again.
 std::string Connection::path_for(bool has_database) const {
   const int64_t limit_ms = options_.timeout_ms - std::min(options_.timeout_ms / 10, kMaxAnswerMs);
   return fmt::format("/?wait_end_of_query=1&max_execution_time={}{}{}", std::max<int64_t>(1, limit_ms / 1000),

@@ -25,12 +25,12 @@ struct ConnectionOptions {
   std::string ca =
       {};  // PEM file of the authority of an https:// server; empty: those that this machine trusts
   int64_t connect_timeout_ms = 5000;
-  // Of a request; its statement ends a tenth of that before, 5 s at most, with the server's error.
+  // Of a request. The server's own timeout for the statement is a tenth shorter, at most 5 s.
   int64_t timeout_ms = 60'000;
   // Of a server that acknowledges nothing (http/client.h): after a cut network it is known sooner that it is gone.
   int64_t silence_timeout_ms = 20'000;
   size_t max_response_bytes = size_t{512} << 20U;
-  // Of what may be repeated: each pause is twice the last one, half of it at random.
+  // For statements that are repeated: each pause is twice the last one, and half of it is random.
   int max_attempts = 4;
   int64_t first_pause_ns = 100'000'000;
 };
@@ -46,13 +46,13 @@ struct ExternalTable {
   std::string rows;       // RowBinary
 };
 
-// Who answers statements: a connection, or a pool of them.
+// Answers statements: a connection, or a pool of connections.
 class Queryable {
  public:
   virtual ~Queryable() = default;
 
-  // The answer to a statement that changes nothing, or nothing more when it is repeated: it is, where trying again may help. Requests end with
-  // the thread's stop scope (base/stop_scope.h).
+  // For statements that may be sent twice: SELECT, CREATE IF NOT EXISTS, DROP. A statement is repeated where the error may pass
+  // (kUnavailable). Requests end with the thread's stop scope (base/stop_scope.h).
   virtual Result<std::string> query(std::string_view sql, std::span<const ExternalTable> tables) = 0;
   Result<std::string> query(std::string_view sql) { return query(sql, {}); }
 
@@ -72,7 +72,7 @@ class Connection : public Queryable {
   using Queryable::query;
   Result<std::string> query(std::string_view sql, std::span<const ExternalTable> tables) override;
 
-  // Rows as RowBinary, sent once: after a failure they may be stored or not, all or some of them, and that may still change.
+  // Rows as RowBinary, sent once. After a failure the server may have stored all, some or none of them, and may still store more.
   Status insert(std::string_view table, std::string_view columns, std::string_view rows);
 
   Status create_database();
@@ -96,7 +96,7 @@ class Connection : public Queryable {
   std::mt19937_64 random_;
 };
 
-// Connections for several threads: as many as there are statements at once. Any thread.
+// A connection for each statement under way. Any thread.
 class ConnectionPool : public Queryable {
  public:
   explicit ConnectionPool(ConnectionOptions options) : options_(std::move(options)) {}
@@ -104,7 +104,7 @@ class ConnectionPool : public Queryable {
   ConnectionPool& operator=(const ConnectionPool&) = delete;
   ~ConnectionPool() override = default;
 
-  // Each on a connection that is not in use, or a new one.
+  // On a connection that is not in use, or on a new one.
   using Queryable::query;
   Result<std::string> query(std::string_view sql, std::span<const ExternalTable> tables) override;
   Status insert(std::string_view table, std::string_view columns, std::string_view rows);

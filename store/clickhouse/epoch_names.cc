@@ -53,7 +53,7 @@ Status EpochNames::extend(Queryable& server, const EpochBatches& epoch) {
   read = bind(server, epoch, table, is_ahead);
   read = read && has_new ? describe(server, epoch, table) : read;
   newest_batch_ = epoch.newest.batch;
-  // Some name locations of profiles that were committed since: with these, they are read again.
+  // Some of these names are for locations that `epoch` does not have yet. They are read again with the profiles that bring the locations.
   if (!is_ahead) {
     known_batches_.merge(found);
   }

@@ -171,7 +171,7 @@ Result<PartContents> EpochReader::read(const EntriesMark& known) {
   return contents;
 }
 
-// What comes while it is read comes again the next time: names at least as new as the mark says.
+// Names may be newer than the mark says. They are then read again the next time, which changes nothing.
 Status EpochReader::extend(const State& state) {
   const bool is_first = entries_ == nullptr;
   const EntriesMark newest{.last_origin = static_cast<int64_t>(state.batches.newest.entries.origins) - 1,

@@ -215,7 +215,7 @@ Result<ColumnNames> columns_of_database(Connection& connection) {
   return read ? Result<ColumnNames>(std::move(names)) : propagate(read);
 }
 
-// Of a release of ours that had fewer: rows of before have the type's default in the new ones.
+// Tables that an earlier release made may lack columns. In their rows a new column has its type's default.
 Status add_missing_columns(Connection& connection, ServerVersion version) {
   const auto known = columns_of_database(connection);
   if (!known) {
@@ -299,7 +299,8 @@ Result<ServerVersion> parse_version(std::string_view text) {
 }
 
 Status drop_epoch(Queryable& server, uint32_t epoch) {
-  // Its marks first: from then on no question reads it, and a question that has begun to finds that out (ClickHouseRows).
+  // Marks first: from then on no question begins to read the epoch, and one that has begun finds it gone when it looks for the marks afterwards
+  // (ClickHouseRows).
   std::vector<std::string_view> names{"batches", "name_batches"};
   for (const Table& table : tables()) {
     if (table.is_by_epoch && std::ranges::find(names, table.name) == names.end()) {
@@ -338,7 +339,7 @@ Status prepare_tables(Connection& connection) {
       return propagate(created, "creating the table {}", table.name);
     }
   }
-  // First, so that nothing of a later release is touched.
+  // Before the columns: tables of a later release stay as they are.
   const Status settled = settle_format(connection);
   return settled ? add_missing_columns(connection, *version) : settled;
 }

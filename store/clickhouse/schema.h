@@ -51,10 +51,10 @@ Result<ServerVersion> parse_version(std::string_view text);
 // ours has changed the tables. Another process may do the same at the same time.
 Status prepare_tables(Connection& connection);
 
-// All of them; whose rows they had is forgotten last. Done again it does the rest. Nobody may be reading.
+// Drops all tables, and the note whose rows they are last. May be repeated after a failure. No process may read the tables meanwhile.
 Status drop_tables(Queryable& server);
 
-// Done again it does the rest. Not of the newest epoch: a reader would find that marks are missing.
+// May be repeated after a failure. Not for an epoch between others: readers would find that marks are missing.
 Status drop_epoch(Queryable& server, uint32_t epoch);
 
 }  // namespace plimsoll::store::clickhouse

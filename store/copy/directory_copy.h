@@ -2,10 +2,10 @@
 //
 // The order of what is written, and what the end of the process leaves:
 //   1. the note `copying` of the directory (copy_note.h)           rows are where they were
-//   2. part after part in the new place, the note after each       likewise; the next call goes on with the part that is not noted
-//   3. the sums of both sides are compared                         likewise
+//   2. part after part in the new place, the note after each       the same; the next call goes on with the first part that is not noted
+//   3. the sums of both sides are compared                         the same
 //   4. of a copy into the directory: blocks.copied/ and blocks/
-//      are exchanged by one system call                            likewise: blocks/ is not read. The next call exchanges them back first
+//      are exchanged by one system call                            the same: blocks/ is not read. The next call exchanges them back first
 //   5. `identity` names the new place                              rows are there
 //   6. old rows are removed where that is asked for, then the note the next call with `removes` does the rest
 //
@@ -41,7 +41,7 @@ struct RowsCopyReport {
   RowsAddress old = {};  // where rows may be left; empty: in the directory
 };
 
-// Takes the lock of the directory: nobody else may be writing it.
+// Takes the lock of the directory: kConflict while another process has it.
 Result<RowsCopyReport> copy_rows(const std::string& data_dir, const RowsCopyOptions& options);
 
 }  // namespace plimsoll::store

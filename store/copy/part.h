@@ -32,7 +32,7 @@ struct CopiedPart {
   bool is_rolled_up = false;                 // its origins are hours (store/rollup)
   int64_t first_written_ns = 0;              // wall clock; 0: it has no profile yet
   int64_t after = 0;                         // archive sequence: of the last profile before it
-  int64_t last = 0;                          // likewise: of its last profile; `after` where it has none
+  int64_t last = 0;                          // archive sequence of its last profile; `after` where it has none
   Dictionaries entries = {};                 // events of origins aside
   std::vector<ProfileRecord> profiles = {};  // of each origin, from ID 1 on
   std::vector<KernelSymbols> kernel_symbols = {};
@@ -53,7 +53,7 @@ using UseNames = std::function<Status(std::span<const Binding> names)>;
 // Calls `use` with all names of a part.
 using ReadNames = std::function<Status(const UseNames& use)>;
 
-// Of a store that nobody writes to meanwhile. One thread.
+// Reads a store that no process writes to meanwhile. One thread.
 class PartSource {
  public:
   PartSource() = default;
@@ -64,9 +64,9 @@ class PartSource {
   // The newest last; numbers without gaps.
   virtual Result<std::vector<PartState>> parts() = 0;
 
-  // Memory: its dictionaries. kCorrupt where anything of it is damaged; its rows tell when they are read.
+  // Memory: its dictionaries. kCorrupt where any of it is damaged; damage of rows is found when they are read.
   virtual Result<CopiedPart> read(int64_t number) = 0;
-  // Memory: those of some ten thousand locations.
+  // Memory: the names of some ten thousand locations.
   virtual Status read_names(int64_t number, const UseNames& use) = 0;
 };
 

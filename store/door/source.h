@@ -44,7 +44,7 @@ class Source {
   // contents that others have too.
   virtual Result<Contents> newest(const TimeSpans& times) = 0;
 
-  // Lets go of what has been dropped from the store; a caller that has contents of it keeps them.
+  // Frees what is known of parts that were dropped from the store. Contents that a caller has stay valid.
   virtual void forget_dropped() = 0;
 
   // Of the contents that can be asked for again. What a caller has made of others is of no more use.

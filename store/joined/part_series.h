@@ -87,7 +87,7 @@ class PartSeries {
   std::vector<Member> members_;
   std::optional<Error> too_large_;
   Union union_;
-  bool is_renamed_ = false;  // the only part
+  bool is_renamed_ = false;  // the only part has rows of renamed events, and so needs a union
   Contents last_;            // without rows: none yet
 };
 
