@@ -169,16 +169,34 @@ Result<uint32_t> newest_session(Queryable& server) {
                      : fail(ErrorCode::kCorrupt, "reading the table sessions: the answer is empty");
 }
 
-// Nothing is written under the number before it is known to be stored. So one of which the answer was lost is no other's either.
+// Nothing is written under the number before it is known to be stored. So one of which the answer was lost is no other's either. Of two processes
+// that store the same number at the same moment, the one that looks last sees both, and takes another.
 Result<uint32_t> begin_session(Connection& connection) {
-  const auto newest = newest_session(connection);
-  if (!newest) {
-    return propagate(newest);
+  constexpr int kMaxSessionAttempts = 3;
+  for (int attempt = 0; attempt < kMaxSessionAttempts; ++attempt) {
+    const auto newest = newest_session(connection);
+    if (!newest) {
+      return propagate(newest);
+    }
+    const uint32_t session = *newest + 1;
+    const Status written = connection.insert("sessions", table_called("sessions").columns(),
+                                             RowBinaryWriter().number(session).bytes());
+    const auto with_number =
+        written ? connection.query(fmt::format(
+                      "SELECT count() FROM sessions WHERE session = {} FORMAT RowBinary", session))
+                : propagate(written, "beginning a session");
+    if (!with_number) {
+      return propagate(with_number);
+    }
+    ByteReader reader(as_bytes(*with_number));
+    if (reader.read<uint64_t>() == 1) {
+      return session;
+    }
   }
-  const uint32_t session = *newest + 1;
-  const Status written = connection.insert("sessions", table_called("sessions").columns(),
-                                           RowBinaryWriter().number(session).bytes());
-  return written ? Result<uint32_t>(session) : propagate(written, "beginning a session");
+  return with_hint(
+      fail(ErrorCode::kConflict, "another server begins to write to the database {} at the same moment",
+           connection.options().database),
+      "run one server that writes, and restart it");
 }
 
 Result<std::shared_ptr<const CommittedBatches::Epochs>> CommittedBatches::newest(Queryable& server) {

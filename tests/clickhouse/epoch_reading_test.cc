@@ -67,6 +67,31 @@ TEST(EpochReading, WhatAGivenUpBatchBroughtIsForgottenWithIt) {
   EXPECT_NE(after->lineage, before->lineage);
 }
 
+// Two processes that have the same number would write batches under the same numbers.
+TEST(EpochReading, ASessionThatAnotherProcessBeginsAtTheSameMomentIsLeftToIt) {
+  std::atomic<uint32_t> inserted = 0;
+  std::atomic<uint32_t> shared_sessions = 1;
+  AnsweringServer server([&](std::string_view sql) {
+    RowBinaryWriter rows;
+    if (begins(sql, "INSERT INTO sessions")) {
+      ++inserted;
+    } else if (begins(sql, "SELECT max(session)")) {
+      rows.number(uint32_t{4} + inserted.load());
+    } else if (begins(sql, "SELECT count() FROM sessions")) {
+      rows.number(inserted.load() <= shared_sessions.load() ? uint64_t{2} : uint64_t{1});
+    }
+    return rows.take();
+  });
+  Connection connection(server.connections()->options());
+  const auto session = begin_session(connection);
+  ASSERT_TRUE(session) << session.error().text();
+  EXPECT_EQ(*session, 6);
+  shared_sessions = 100;
+  const auto refused = begin_session(connection);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+}
+
 EpochBatches epoch_of_two_origins(uint32_t number) {
   EpochBatches epoch{.epoch = number};
   epoch.add(number);
