@@ -14,8 +14,8 @@ namespace {
 // As a sealed block's (store/contents/block_reader.cc): it is named slice by slice, after it is complete.
 constexpr std::chrono::minutes kKeepEntries{1};
 constexpr std::chrono::minutes kStaysDamaged{1};
-// A statement has 256 KiB at most, unless the server's configuration says otherwise.
-constexpr size_t kMaxTimesConditionBytes = 100'000;
+// A statement has 256 KiB and 50,000 elements of syntax at most, unless the server's configuration says otherwise.
+constexpr size_t kMaxTimesConditionBytes = 50'000;
 
 }  // namespace
 
