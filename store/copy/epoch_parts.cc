@@ -73,17 +73,23 @@ class EpochFacts {
                   : propagate(answer);
   }
 
-  // Of what comes again, the first counts.
+  // One by one: a kernel has some 10 MB of symbols, and an answer a limit that an epoch of many kernels would be over. Of what comes again,
+  // the first counts.
   Status read_kernel_symbols(CopiedPart& part) {
-    return for_each(fmt::format("SELECT binary, content FROM kernel_symbols WHERE {} ORDER BY binary, batch",
-                                epoch_.condition()),
-                    [&](ByteReader& reader) {
-                      const auto binary = reader.read<uint32_t>();
-                      const std::string_view content = clickhouse::read_text(reader);
-                      if (part.kernel_symbols.empty() || part.kernel_symbols.back().binary != binary) {
-                        part.kernel_symbols.push_back({binary, std::string(content)});
-                      }
-                    });
+    Status read = for_each(fmt::format("SELECT DISTINCT binary FROM kernel_symbols WHERE {} ORDER BY binary",
+                                       epoch_.condition()),
+                           [&](ByteReader& reader) {
+                             part.kernel_symbols.push_back({reader.read<uint32_t>(), {}});
+                           });
+    for (KernelSymbols& symbols : part.kernel_symbols) {
+      read =
+          read ? for_each(fmt::format("SELECT content FROM kernel_symbols WHERE {} AND binary = {} ORDER BY "
+                                      "batch LIMIT 1",
+                                      epoch_.condition(), symbols.binary),
+                          [&](ByteReader& reader) { symbols.content = clickhouse::read_text(reader); })
+               : read;
+    }
+    return read;
   }
 
   Status read_machines(CopiedPart& part) {

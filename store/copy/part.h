@@ -64,7 +64,7 @@ class PartSource {
   // The newest last; numbers without gaps.
   virtual Result<std::vector<PartState>> parts() = 0;
 
-  // Memory: its dictionaries. kCorrupt where any of it is damaged; damage of rows is found when they are read.
+  // Memory: its dictionaries and the symbols of its kernels. kCorrupt where any of it is damaged; damage of rows is found when they are read.
   virtual Result<CopiedPart> read(int64_t number) = 0;
   // Memory: the names of some ten thousand locations.
   virtual Status read_names(int64_t number, const UseNames& use) = 0;

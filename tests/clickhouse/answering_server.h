@@ -30,12 +30,12 @@ class AnsweringServer {
     listener_ = started ? std::move(*started) : nullptr;
   }
 
+  // "127.0.0.1:40312"
+  std::string address() const { return listener_->address(); }
+
   std::shared_ptr<store::clickhouse::ConnectionPool> connections() const {
-    return std::make_shared<store::clickhouse::ConnectionPool>(
-        store::clickhouse::ConnectionOptions{.base_url = "http://" + listener_->address(),
-                                             .database = "fleet",
-                                             .max_attempts = 1,
-                                             .first_pause_ns = 1000});
+    return std::make_shared<store::clickhouse::ConnectionPool>(store::clickhouse::ConnectionOptions{
+        .base_url = "http://" + address(), .database = "fleet", .max_attempts = 1, .first_pause_ns = 1000});
   }
 
  private:
