@@ -11,6 +11,8 @@
 #include "http/routes.h"
 #include "http/work_pool.h"
 
+struct MHD_Connection;
+
 namespace plimsoll::http {
 
 struct Refusal {
@@ -29,11 +31,12 @@ struct Exchange {
   size_t charged_bytes = 0;          // what the body holds of the budget
   size_t unread_bytes = 0;           // what the answer holds of that of answers
   size_t discarded_bytes = 0;
-  uint64_t sunk_bytes = 0;   // that Request::sink has taken
-  int64_t begun_ns = 0;      // monotonic
-  WorkPool* pool = nullptr;  // in which it has a place
-  std::string place_of;      // the caller who has it
-  bool counted = false;      // among the unfinished requests
+  uint64_t sunk_bytes = 0;               // that Request::sink has taken
+  int64_t begun_ns = 0;                  // monotonic
+  WorkPool* pool = nullptr;              // in which it has a place
+  std::string place_of;                  // the caller who has it
+  bool counted = false;                  // among the unfinished requests
+  MHD_Connection* connection = nullptr;  // of a request that waits for a LaterAnswer
 };
 
 // With what the head says of the body.

@@ -108,6 +108,7 @@ struct Listener::Server {
   void tell_of_giving_up(Exchange& exchange) const;
   void hand_over(MHD_Connection* connection, Exchange& exchange);
   void handle(MHD_Connection* connection, Exchange& exchange, WorkPool& pool);
+  void wait_for_answer(MHD_Connection* connection, Exchange& exchange);
   void hand_back(MHD_Connection* connection) noexcept;
   void complete(Exchange& exchange);
   void stop();
@@ -288,6 +289,10 @@ MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchan
     return answer(connection, exchange, unavailable(kStopping), /*closes=*/true);
   }
   enter(connection, ConnectionWatch::State::kHandled);
+  if (exchange.route->handle_later) {
+    wait_for_answer(connection, exchange);
+    return MHD_YES;
+  }
   if (exchange.pool != nullptr) {
     hand_over(connection, exchange);
     return MHD_YES;
@@ -324,6 +329,28 @@ void Listener::Server::handle(MHD_Connection* connection, Exchange& exchange, Wo
   RequestPools::put_behind_others(response, pool);
   exchange.response = std::move(response);
   hand_back(connection);
+}
+
+// finish() is called again once the answer is given, which may be before this returns.
+void Listener::Server::wait_for_answer(MHD_Connection* connection, Exchange& exchange) {
+  const Route& route = *exchange.route;
+  std::string body = std::move(exchange.request.body);
+  bodies.drop(exchange);
+  exchange.request.body = std::move(body);
+  exchange.connection = connection;
+  MHD_suspend_connection(connection);
+  // Of two pointers, for which std::function allocates nothing that there might be no memory for.
+  LaterAnswer later([this, &exchange](Response response) {
+    exchange.response = std::move(response);
+    RequestPools::leave_place(exchange);
+    hand_back(exchange.connection);
+  });
+  try {
+    route.handle_later(exchange.request, std::move(later));
+  } catch (const std::exception& exception) {
+    // The answer was destroyed on the way here, and so has been given.
+    note_dropped(route.path.c_str(), exception.what());
+  }
 }
 
 void Listener::Server::hand_back(MHD_Connection* connection) noexcept {

@@ -52,7 +52,7 @@ struct ListenerCounts {
 };
 
 // Answers from start() until stop(). Handlers are called from several threads at once; what they throw
-// becomes status 500. A body over its route's limit, or past what may be buffered, is refused before it is
+// becomes status 500. Answers that are given later (Route::handle_later) must all have been given before the listener is destroyed. A body over its route's limit, or past what may be buffered, is refused before it is
 // read where its length is declared. What is not HTTP at all is answered by libmicrohttpd, without our error
 // document.
 class Listener {

@@ -16,7 +16,7 @@ bool same_target(const Route& a, const Route& b) {
 
 Status check_route(const Route& route) {
   if (!route.path.starts_with('/') || (route.is_prefix && !route.path.ends_with('/')) ||
-      route.method.empty() || !route.handle) {
+      route.method.empty() || (!route.handle && !route.handle_later)) {
     return fail(ErrorCode::kInvalid,
                 "route {} {} has no method, absolute path or handler, or is a prefix without '/'",
                 route.method, route.path);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "http/later_answer.h"
 #include "http/message.h"
 
 namespace plimsoll::http {
@@ -29,7 +30,7 @@ struct Route {
   std::string path;    // "/api/top"; with is_prefix it ends in '/' and matches everything under it
   bool is_prefix = false;
   size_t max_body_bytes = 0;  // a larger body is refused with 413
-  std::function<Response(const Request&)> handle;
+  std::function<Response(const Request&)> handle = {};
   Threads threads = Threads::kConnections;
   // Changes nothing, so that only the client needs the answer: once the client has gone, or the listener has been told to give up questions, it
   // is not begun any more, and the handler finds that Request::is_abandoned().
@@ -41,6 +42,11 @@ struct Route {
   std::function<Result<std::shared_ptr<BodySink>>(const Request&)> begin_body = {};
   // Of all of such a body, from its head on; later pieces are refused (503). At the slowest rate that a listener permits it might take days.
   int64_t max_body_ns = 3600LL * 1'000'000'000;
+  // In place of `handle`, for answers that wait for others: called by a thread that serves connections, which goes on as soon as it returns,
+  // while the request waits for its answer and takes no thread. The request lives until the answer is given. Its body is the handler's, which
+  // may move it away, and is no longer counted among those that the listener buffers: the handler bounds what it keeps. Listener::stop() waits
+  // for the answer.
+  std::function<void(Request&, LaterAnswer)> handle_later = {};
 };
 
 // Either a route or, where there is none, the response that says so (404; 405 with Allow).
