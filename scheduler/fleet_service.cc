@@ -5,15 +5,12 @@
 #include "base/hex.h"
 #include "base/log.h"
 #include "proto/application_profiles.h"
+#include "proto/fleet_messages.h"
 #include "scheduler/heartbeat_check.h"
 #include "scheduler/plausibility.h"
 
 namespace plimsoll::scheduler {
 namespace {
-
-constexpr std::string_view kProtobuf = "application/x-protobuf";
-constexpr std::string_view kProfilesPath = "/fleet/v1/profiles/";
-constexpr size_t kMaxMessageBytes = size_t{1} << 20;
 
 template <typename Message>
 http::Response reply(const Result<Message>& result) {
@@ -21,25 +18,15 @@ http::Response reply(const Result<Message>& result) {
     return http::error_response(result.error());
   }
   http::Response response;
-  response.content_type = kProtobuf;
+  response.content_type = wire::kProtobufType;
   response.body = result->SerializeAsString();
   return response;
 }
 
 template <typename Request, typename Handle>
 http::Response answer(const http::Request& http_request, Handle handle) {
-  Request request;
-  if (!request.ParseFromString(http_request.body)) {
-    return http::error_response({ErrorCode::kCorrupt,
-                                 fmt::format("the body is not a {} message", Request::descriptor()->name()),
-                                 "body",
-                                 {}});
-  }
-  if (auto supported = wire::check_version(request.format_version(), Request::descriptor()->name());
-      !supported) {
-    return http::error_response(supported.error());
-  }
-  return reply(handle(request, http_request.caller));
+  const auto request = wire::parse_message<Request>(http_request.body);
+  return request ? reply(handle(*request, http_request.caller)) : http::error_response(request.error());
 }
 
 Status check_speaker(std::string_view id, std::string_view field, const http::Caller& caller) {
@@ -143,8 +130,8 @@ DrawOverhead FleetService::overhead() const {
 std::vector<http::Route> FleetService::routes() {
   std::vector<http::Route> routes;
   routes.push_back({.method = "POST",
-                    .path = "/fleet/v1/register",
-                    .max_body_bytes = kMaxMessageBytes,
+                    .path = std::string(wire::kRegisterPath),
+                    .max_body_bytes = wire::kMaxFleetMessageBytes,
                     .handle =
                         [this](const http::Request& request) {
                           return answer<wire::RegisterRequest>(
@@ -154,8 +141,8 @@ std::vector<http::Route> FleetService::routes() {
                         },
                     .right = http::Right::kEnrol});
   routes.push_back({.method = "POST",
-                    .path = "/fleet/v1/heartbeat",
-                    .max_body_bytes = kMaxMessageBytes,
+                    .path = std::string(wire::kHeartbeatPath),
+                    .max_body_bytes = wire::kMaxFleetMessageBytes,
                     .handle =
                         [this](const http::Request& request) {
                           return answer<wire::HeartbeatRequest>(
@@ -165,13 +152,13 @@ std::vector<http::Route> FleetService::routes() {
                         },
                     .right = http::Right::kMachine});
   routes.push_back({.method = "PUT",
-                    .path = std::string(kProfilesPath),
+                    .path = std::string(wire::kProfilesPath),
                     .is_prefix = true,
                     .max_body_bytes = options_.limits.max_encoded_bytes,
                     .handle =
                         [this](const http::Request& request) {
                           const std::string_view id =
-                              std::string_view(request.path).substr(kProfilesPath.size());
+                              std::string_view(request.path).substr(wire::kProfilesPath.size());
                           return reply(upload(id, as_bytes(request.body), request.caller));
                         },
                     .threads = http::Threads::kLong,

@@ -10,13 +10,13 @@
 #include "base/hex.h"
 #include "base/log.h"
 #include "proto/fleet.pb.h"
+#include "proto/fleet_messages.h"
 #include "proto/profile_codec.h"
 #include "store/store.h"
 
 namespace plimsoll::server {
 namespace {
 
-constexpr std::string_view kFleetBurstsPath = "/fleet/v1/bursts/";
 constexpr std::string_view kRecordingsPath = "/api/v1/bursts/recordings/";
 
 Result<std::string> recording_id_of(const http::Request& request, std::string_view prefix) {
@@ -111,7 +111,7 @@ http::Response recording_of(const http::Request& request, store::BurstSource& so
 }  // namespace
 
 std::vector<http::Route> fleet_burst_routes(store::BurstSink& sink, const BurstDoorOptions& options) {
-  return {upload_route_of_bursts(std::make_shared<BurstDoor>(sink, options), kFleetBurstsPath, options)};
+  return {upload_route_of_bursts(std::make_shared<BurstDoor>(sink, options), wire::kBurstsPath, options)};
 }
 
 std::vector<http::Route> burst_routes(store::BurstSink& sink, const std::string& data_dir,
