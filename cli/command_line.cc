@@ -143,10 +143,12 @@ void add_server(CLI::App& app, ServerOptions& options) {
 void add_token(CLI::App& app, TokenOptions& options) {
   auto* command = app.add_subcommand("token", "Create a token that authenticates a user or a program");
   command->add_option("--name", options.name, "Name of the user or program")->type_name("NAME")->required();
-  command->add_option("--role", options.role, "Role: read, admin, upload, enrol, fdo, binaries or symbolizer")
+  command
+      ->add_option("--role", options.role,
+                   "Role: read, admin, upload, enrol, fdo, binaries, symbolizer or relay")
       ->type_name("ROLE")
       ->required()
-      ->check(CLI::IsMember({"read", "admin", "upload", "enrol", "fdo", "binaries", "symbolizer"}));
+      ->check(CLI::IsMember({"read", "admin", "upload", "enrol", "fdo", "binaries", "symbolizer", "relay"}));
   command->add_option("--expires", options.expires, "Expiry, such as 2027-12-31 (default: never)")
       ->type_name("DAY");
   command->add_flag("--json", options.json, "Print one JSON document");

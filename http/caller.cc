@@ -16,6 +16,8 @@ std::string_view name_of(Role role) {
       return "binaries";
     case Role::kSymbolizer:
       return "symbolizer";
+    case Role::kRelay:
+      return "relay";
     case Role::kAdmin:
       return "admin";
     case Role::kMachine:
@@ -48,6 +50,8 @@ bool permits(Role role, Right right) {
       return role == Role::kBinaries || role == Role::kAdmin;
     case Right::kSymbolize:
       return role == Role::kSymbolizer;
+    case Right::kRelay:
+      return role == Role::kRelay;
     case Right::kNone:
       break;
   }

@@ -20,6 +20,7 @@ enum class Right : uint8_t {
   kPullProfile,  // to pull compiler profiles, for which the server reads binaries
   kAddBinary,    // to hand in binaries and debug files
   kSymbolize,    // to make symbol tables for the server
+  kRelay,        // to hand in what daemons have sent, with their credentials
 };
 
 enum class Role : uint8_t {
@@ -33,9 +34,10 @@ enum class Role : uint8_t {
   kMachine,     // only what is its own
   kBinaries,    // to add binaries and debug files, and nothing else
   kSymbolizer,  // to make symbol tables of what it leases, and nothing else
+  kRelay,       // to forward requests of daemons, which authenticate each by itself, and nothing else
 };
 
-// "read", "upload", "enrol", "fdo", "binaries", "symbolizer", "admin", "machine"; "unauthenticated" for the first two.
+// "read", "upload", "enrol", "fdo", "binaries", "symbolizer", "relay", "admin", "machine"; "unauthenticated" for the first two.
 std::string_view name_of(Role role);
 
 bool permits(Role role, Right right);

@@ -106,8 +106,9 @@ Result<scheduler::DrawPolicy> draw_policy(const config::ServerConfig& config, ui
 }
 
 http::Role role_of(std::string_view name) {
-  for (const http::Role role : {http::Role::kRead, http::Role::kUpload, http::Role::kEnrol, http::Role::kFdo,
-                                http::Role::kBinaries, http::Role::kSymbolizer, http::Role::kAdmin}) {
+  for (const http::Role role :
+       {http::Role::kRead, http::Role::kUpload, http::Role::kEnrol, http::Role::kFdo, http::Role::kBinaries,
+        http::Role::kSymbolizer, http::Role::kRelay, http::Role::kAdmin}) {
     if (name == http::name_of(role)) {
       return role;
     }

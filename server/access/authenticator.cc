@@ -40,7 +40,7 @@ std::string noted_request(const Request& request, const http::Route* route) {
   }
   std::string text = route->method + " " + route->path;
   if (request.caller.role == Role::kStranger || request.caller.role == Role::kMachine ||
-      request.caller.role == Role::kSymbolizer) {
+      request.caller.role == Role::kSymbolizer || request.caller.role == Role::kRelay) {
     return text;
   }
   // The path says what the order is about.
@@ -63,7 +63,7 @@ Response unauthenticated(const Request& request, bool has_expired) {
   const bool showed_token = http::bearer_token(request).has_value();
   const Error error = has_expired    ? Error{ErrorCode::kDenied,
                                           "the token has expired",
-                                             {},
+                                          {},
                                           "ask the server's administrator for a new one"}
                       : showed_token ? Error{ErrorCode::kDenied,
                                              "unknown token",
@@ -184,7 +184,7 @@ bool Authenticator::has_expired(std::string_view token) const {
   return found != tokens_.end() && settings_.wall_now_ns() >= found->second.expires_ns;
 }
 
-// Orders are never kept waiting: the kill switch is among them.
+// Orders are never kept waiting: the kill switch is among them. Nor are relays: each request that they forward counts for its machine.
 std::optional<Response> Authenticator::refusal_of_token(const Caller& caller) {
   if (caller.role != Role::kRead && caller.role != Role::kUpload && caller.role != Role::kFdo &&
       caller.role != Role::kBinaries && caller.role != Role::kSymbolizer) {

@@ -12,7 +12,8 @@ SecuredSettings::SecuredSettings(const std::string& extensions) {
       "[server]\ncertificate = \"{}\"\nkey = \"{}\"\n[access]\nmachine_ca = \"{}\"\nmax_requests_per_minute "
       "= 0\n",
       server.certificate, server.key, machines_.ca());
-  for (const std::string role : {"read", "admin", "upload", "enrol", "fdo", "binaries", "symbolizer"}) {
+  for (const std::string role :
+       {"read", "admin", "upload", "enrol", "fdo", "binaries", "symbolizer", "relay"}) {
     const Finished made = run({"plimsoll", "token", "--name", "test-" + role, "--role", role});
     EXPECT_EQ(made.status, 0) << made.err;
     const size_t end_of_token = made.out.find('\n');

@@ -272,6 +272,21 @@ TEST_F(AuthenticatorTest, AMachineThatAsksTooOftenWaitsAndNobodyElseDoes) {
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), HasSubstr("429"));
 }
 
+TEST_F(AuthenticatorTest, RelaysForwardAsOftenAsTheyLikeAndDoNothingElse) {
+  const http::Route relay = route("POST", "/fleet/v1/relay/machines", Right::kRelay);
+  tokens_["ingest"] = Role::kRelay;
+  open(/*max_requests_per_minute=*/1, /*max_requests_per_minute_per_token=*/1);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(ask(*daemons_, relay, {"token of ingest"}), "ingest");
+  }
+  for (const http::Route& other : {kTop, kStop, kRegister, kHeartbeat, kUpload}) {
+    EXPECT_THAT(ask(*daemons_, other, {"token of ingest"}), HasSubstr("ingest (role relay) may not"));
+  }
+  for (const char* token : {"token of alice", "token of root", "token of relay", "token of rack"}) {
+    EXPECT_THAT(ask(*daemons_, relay, {token}), HasSubstr("may not POST /fleet/v1/relay/machines"));
+  }
+}
+
 TEST_F(AuthenticatorTest, ATokenThatAsksTooOftenWaitsAndOrdersNever) {
   open(/*max_requests_per_minute=*/0, /*max_requests_per_minute_per_token=*/3);
   for (int request = 0; request < 3; ++request) {
