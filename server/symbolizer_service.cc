@@ -1,6 +1,5 @@
 #include "server/symbolizer_service.h"
 
-#include <fmt/format.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "http/token.h"
+#include "server/role_health.h"
 
 namespace plimsoll::server {
 namespace {
@@ -53,35 +53,23 @@ Result<symbolizer::RemoteWorkerSettings> worker_settings(const config::ServerCon
   return settings;
 }
 
-http::Route text_route(std::string path, std::function<http::Response()> answer) {
-  return {.method = "GET",
-          .path = std::move(path),
-          .handle = [answer = std::move(answer)](const http::Request&) { return answer(); },
-          .right = http::Right::kNone};
-}
-
-http::Response text_response(std::string text) {
-  return {.content_type = "text/plain; charset=utf-8", .body = std::move(text)};
-}
-
 }  // namespace
 
 std::string worker_metrics(const RemoteWorkerStatus& status) {
-  std::string text;
-  const auto add = [&text](std::string_view name, std::string_view type, std::string_view help, auto value) {
-    text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{0} {3}\n", name, help, type, value);
-  };
-  add("plimsoll_symbolizer_tables_total", "counter", "Symbol tables that the server took.", status.tables);
-  add("plimsoll_symbolizer_unneeded_total", "counter", "Builds that the server did not need any more.",
-      status.unneeded);
-  add("plimsoll_symbolizer_failures_total", "counter",
-      "Builds of which no table of full DWARF could be made.", status.failures);
-  add("plimsoll_symbolizer_fetched_bytes_total", "counter", "Bytes of binaries and debug files fetched.",
-      status.fetched_bytes);
-  add("plimsoll_symbolizer_working", "gauge", "Builds that are being worked on.", status.working_on.size());
-  add("plimsoll_symbolizer_connected", "gauge", "1 if the newest request was answered.",
-      status.newest_answer_ns != 0 && status.newest_error.empty() ? 1 : 0);
-  return text;
+  MetricsText metrics;
+  metrics.add("plimsoll_symbolizer_tables_total", "counter", "Symbol tables that the server took.",
+              status.tables);
+  metrics.add("plimsoll_symbolizer_unneeded_total", "counter",
+              "Builds that the server did not need any more.", status.unneeded);
+  metrics.add("plimsoll_symbolizer_failures_total", "counter",
+              "Builds of which no table of full DWARF could be made.", status.failures);
+  metrics.add("plimsoll_symbolizer_fetched_bytes_total", "counter",
+              "Bytes of binaries and debug files fetched.", status.fetched_bytes);
+  metrics.add("plimsoll_symbolizer_working", "gauge", "Builds that are being worked on.",
+              status.working_on.size());
+  metrics.add("plimsoll_symbolizer_connected", "gauge", "1 if the newest request was answered.",
+              status.newest_answer_ns != 0 && status.newest_error.empty() ? 1 : 0);
+  return metrics.text();
 }
 
 Status worker_readiness(const RemoteWorkerStatus& status, int64_t now_ns) {
@@ -94,18 +82,8 @@ Status worker_readiness(const RemoteWorkerStatus& status, int64_t now_ns) {
 }
 
 std::vector<http::Route> worker_health_routes(const symbolizer::RemoteWorker& worker) {
-  std::vector<http::Route> routes;
-  routes.push_back(text_route("/healthz", [] { return text_response("ok\n"); }));
-  routes.push_back(text_route("/readyz", [&worker] {
-    const Status ready = worker_readiness(worker.status(), monotonic_now_ns());
-    return ready ? text_response("ready\n") : http::error_response(ready.error());
-  }));
-  routes.push_back(text_route("/metrics", [&worker] {
-    http::Response response = text_response(worker_metrics(worker.status()));
-    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-    return response;
-  }));
-  return routes;
+  return role_health_routes([&worker] { return worker_readiness(worker.status(), monotonic_now_ns()); },
+                            [&worker] { return worker_metrics(worker.status()); });
 }
 
 Result<std::unique_ptr<SymbolizerService>> SymbolizerService::start(const config::ServerConfig& config,
