@@ -18,6 +18,8 @@
 #include "server/page_api.h"
 #include "server/profile_api.h"
 #include "server/query_api.h"
+#include "server/relay/relay_door.h"
+#include "server/relay/relay_limits.h"
 #include "server/request_settings.h"
 #include "server/server.h"
 #include "server/store_settings.h"
@@ -69,7 +71,7 @@ Result<http::ListenerOptions> Server::listener_options(const config::ServerConfi
     options.head_rules.hosts = names_of_server(config);
   }
   options.max_buffered_bytes = std::max(memory_share(options.max_buffered_bytes, kPartOfBodies),
-                                        static_cast<size_t>(config.max_profile_bytes));
+                                        max_relay_body_bytes(static_cast<size_t>(config.max_profile_bytes)));
   options.max_unread_bytes = memory_share(options.max_unread_bytes, kPartOfBodies);
   if (auto allowed = allow_connections(config.fleet_max_connections); !allowed) {
     return propagate(allowed);
@@ -128,9 +130,16 @@ Result<std::vector<http::Route>> Server::fleet_routes(const config::ServerConfig
     return propagate(limits);
   }
   std::vector<http::Route> routes = fleet_.routes();
-  std::ranges::move(trace_routes(*spans_, trace_door_options(config, limits->min_free_bytes)),
-                    std::back_inserter(routes));
   std::ranges::move(fleet_burst_routes(*bursts_, burst_door(config, limits->min_free_bytes, drawer_.get())),
+                    std::back_inserter(routes));
+  auto relayed = relay_routes(routes, {.access_control = daemons_access_.get(),
+                                       .takes_certificates = !config.access_machine_ca.empty(),
+                                       .max_upload_bytes = static_cast<size_t>(config.max_profile_bytes)});
+  if (!relayed) {
+    return propagate(relayed);
+  }
+  std::ranges::move(*relayed, std::back_inserter(routes));
+  std::ranges::move(trace_routes(*spans_, trace_door_options(config, limits->min_free_bytes)),
                     std::back_inserter(routes));
   if (config.binaries_from_machines) {
     std::ranges::move(machine_binary_routes(*binaries_, wanted_builds_, binary_door(config)),

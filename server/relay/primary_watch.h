@@ -1,0 +1,43 @@
+// Whether the primary answers, and what has been forwarded to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "base/result.h"
+
+namespace plimsoll::server {
+
+// Since the start.
+struct RelayStatus {
+  int64_t requests = 0;         // of daemons, that the primary answered in whatever way
+  int64_t failed_requests = 0;  // that it did not answer: daemons send them again
+  int64_t batches = 0;          // answered
+  int64_t failed_batches = 0;
+  int64_t newest_answer_ns = 0;   // monotonic; 0: there was none
+  std::string newest_error = {};  // of the newest batch; empty: it was answered
+  // Now.
+  size_t waiting = 0;
+  size_t held_bytes = 0;  // of what waits or is on its way
+};
+
+// Any thread may call. Logs when the primary stops answering, and when it answers again.
+class PrimaryWatch {
+ public:
+  void answered(size_t requests, int64_t now_ns);
+  void failed(size_t requests, const Error& error);
+
+  // Without what waits.
+  RelayStatus status() const;
+
+ private:
+  mutable std::mutex mutex_;
+  RelayStatus status_;  // guarded by mutex_
+};
+
+// Whether the primary has answered lately, at that time of the monotonic clock: each relay asks it every few seconds while no daemon does.
+Status primary_readiness(const RelayStatus& status, int64_t now_ns);
+
+}  // namespace plimsoll::server
