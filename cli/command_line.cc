@@ -119,10 +119,11 @@ void add_server(CLI::App& app, ServerOptions& options) {
       ->type_name("FILE");
   command
       ->add_option("--role", options.role,
-                   "What to run: server (default), or symbolizer, a worker that makes symbol tables for the "
-                   "server in symbolizer.server")
+                   "What to run: server (default); symbolizer, a worker that makes symbol tables for the "
+                   "server in symbolizer.server; or ingest, which takes what daemons send and forwards it "
+                   "in batches to the server in ingest.server")
       ->type_name("ROLE")
-      ->check(CLI::IsMember({"server", "symbolizer"}));
+      ->check(CLI::IsMember({"server", "symbolizer", "ingest"}));
   command->add_flag("--standby", options.is_standby,
                     "Wait while another process writes the data directory; take over when that process ends");
   command->footer(
@@ -137,6 +138,8 @@ void add_server(CLI::App& app, ServerOptions& options) {
   plimsoll server --config /etc/plimsoll/server.toml --standby
   # on another machine, to make symbol tables for that server
   plimsoll server --role symbolizer --config /etc/plimsoll/symbolizer.toml
+  # in front of that server, as one of several that daemons reach by a balancer
+  plimsoll server --role ingest --config /etc/plimsoll/ingest.toml
 )");
 }
 

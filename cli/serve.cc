@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/symbol_tables.h"
 #include "config/server_config.h"
+#include "server/ingest_service.h"
 #include "server/memory/memory.h"
 #include "server/server.h"
 #include "server/standby.h"
@@ -59,6 +60,28 @@ Status run_symbolizer(const config::ServerConfig& config, const sigset_t& signal
   int signal_number = 0;
   while (::sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) {
     log_info("a symbolizer reads its configuration when it starts: restart it");
+  }
+  log_info("stopping");
+  (*service)->stop();
+  return {};
+}
+
+Status run_ingest(const config::ServerConfig& config, const sigset_t& signals) {
+  server::reserve_little_memory();
+  auto service = server::IngestService::start(config);
+  if (!service) {
+    return propagate(service);
+  }
+  const char* const scheme = config.certificate.empty() ? "http" : "https";
+  log_info("forwarding what daemons send to {}; daemons on {}://{}, health on {}://{}", config.ingest_server,
+           scheme, (*service)->fleet_address(), scheme, (*service)->address());
+  int signal_number = 0;
+  while (::sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) {
+    if (const Status done = (*service)->reload(); done) {
+      log_info("reloaded certificates; the configuration applies after a restart");
+    } else {
+      log_error("reloading: {}", done.error().text());
+    }
   }
   log_info("stopping");
   (*service)->stop();
@@ -129,6 +152,9 @@ Status run_server(const ServerOptions& options) {
   const sigset_t signals = block_signals();
   if (options.role == "symbolizer") {
     return run_symbolizer(*loaded, signals);
+  }
+  if (options.role == "ingest") {
+    return run_ingest(*loaded, signals);
   }
   server::reserve_little_memory();
   auto server = start_server(*loaded, options.is_standby, signals);

@@ -518,6 +518,30 @@ std::vector<Key> symbolizer_keys(ServerConfig& config) {
   };
 }
 
+std::vector<Key> ingest_keys(ServerConfig& config) {
+  return {
+      {"ingest.server",
+       "Of plimsoll server --role ingest, which uses this table, [server] without server.data, "
+       "access.machine_ca,\naccess.allow_unauthenticated, fleet.max_connections and "
+       "limits.max_profile_bytes alone: address for daemons of\nthe server that has the data "
+       "(server.fleet_listen there).",
+       &config.ingest_server},
+      {"ingest.token_file", "File with a token of the role relay. Default: none.", &config.ingest_token_file},
+      {"ingest.server_ca",
+       "Authorities that sign the server's certificate, a PEM file. Default: those that this machine trusts.",
+       &config.ingest_server_ca},
+      {"ingest.connections",
+       "Connections to the server. A quarter of them, at least one, is for registrations and heartbeats, the "
+       "others are for\nprofiles. Recordings of bursts have one more.",
+       &config.ingest_connections, Range{2, 64}},
+      {"ingest.max_waiting_bytes",
+       "Maximum size of profiles that wait for the server or are on their way to it, and a quarter of it for "
+       "each of the other\nkinds of requests, at most a quarter of the memory. Beyond it daemons get 503, "
+       "and keep what they have.",
+       SizeBytes{&config.ingest_max_waiting_bytes}, Range{int64_t{1} << 20, int64_t{64} << 30}},
+  };
+}
+
 }  // namespace
 
 std::vector<Key> ServerConfig::keys() {
@@ -525,7 +549,7 @@ std::vector<Key> ServerConfig::keys() {
   for (const auto keys_of_table :
        {server_keys, access_keys, query_keys, collect_keys, draw_keys, burst_keys, inventory_keys, fleet_keys,
         limits_keys, store_keys, retention_keys, objects_keys, traces_keys, symbols_keys, sources_keys,
-        binaries_keys, symbolizer_keys}) {
+        binaries_keys, symbolizer_keys, ingest_keys}) {
     std::ranges::move(keys_of_table(*this), std::back_inserter(all));
   }
   return all;

@@ -136,6 +136,13 @@ struct ServerConfig {
   int64_t symbolizer_max_bytes = int64_t{20} << 30;
   std::string symbolizer_listen = "127.0.0.1:7072";
 
+  // Of `plimsoll server --role ingest` alone:
+  std::string ingest_server;      // address for daemons of the primary; empty: this is no ingest server
+  std::string ingest_token_file;  // empty: no token
+  std::string ingest_server_ca;   // empty: the machine's trust store
+  int64_t ingest_connections = 4;
+  int64_t ingest_max_waiting_bytes = int64_t{256} << 20;
+
   // The keys point into this object.
   std::vector<Key> keys();
 };

@@ -26,11 +26,13 @@ std::vector<http::Route> role_health_routes(std::function<Status()> readiness,
     const Status ready = readiness();
     return ready ? text_response("ready\n") : http::error_response(ready.error());
   }));
-  routes.push_back(text_route("/metrics", [metrics = std::move(metrics)] {
-    http::Response response = text_response(metrics());
-    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-    return response;
-  }));
+  if (metrics) {
+    routes.push_back(text_route("/metrics", [metrics = std::move(metrics)] {
+      http::Response response = text_response(metrics());
+      response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+      return response;
+    }));
+  }
   return routes;
 }
 

@@ -26,7 +26,7 @@ class MetricsText {
   std::string text_;
 };
 
-// /readyz: 503 with the error while `readiness` has one. Any thread calls both.
+// /readyz: 503 with the error while `readiness` has one. No `metrics`: no /metrics. Any thread calls both.
 std::vector<http::Route> role_health_routes(std::function<Status()> readiness,
                                             std::function<std::string()> metrics);
 
