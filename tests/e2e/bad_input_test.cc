@@ -231,6 +231,7 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
           {{"import", folder / "good"}, "--data is required"},
           {{"server"}, "(field: --data)"},
           {{"server", "--role", "symbolizer"}, "(field: symbolizer.server)"},
+          {{"server", "--role", "ingest"}, "(field: ingest.server)"},
           {{"server", "--role", "captain"}, "captain"},
           {{"server", "--standby"}, "(field: --data)"},
           {{"server", "--standby", "--role", "symbolizer"}, "(field: --standby)"},
