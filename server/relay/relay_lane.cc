@@ -44,8 +44,8 @@ std::string taken_out(std::vector<RelayEntry>& batch) {
 
 }  // namespace
 
-void forward(std::vector<RelayEntry> batch, std::string_view path, const PostBatch& post,
-             PrimaryWatch& watch) {
+void forward_batch(std::vector<RelayEntry> batch, std::string_view path, const PostBatch& post,
+                   PrimaryWatch& watch) {
   auto response = post(path, taken_out(batch));
   auto replies = response ? replies_in(*response, batch.size()) : propagate(response);
   if (replies) {
@@ -58,7 +58,7 @@ void forward(std::vector<RelayEntry> batch, std::string_view path, const PostBat
   // The primary takes less than this server does: only its daemon can do anything about that.
   if (response && response->status == 413 && batch.size() == 1) {
     watch.answered(1, monotonic_now_ns());
-    batch.front().answer.give(*std::move(response));
+    batch.front().answer.give(response_of(relayed(*std::move(response))));
     return;
   }
   watch.failed(batch.size(), replies.error());
@@ -85,12 +85,12 @@ RelayLane::RelayLane(LaneSettings settings, const std::function<PostBatch()>& co
 void RelayLane::forward_batches(const PostBatch& post) {
   const StopScope scope(give_up_);
   if (settings_.asks_while_idle) {
-    forward({}, settings_.path, post, watch_);
+    forward_batch({}, settings_.path, post, watch_);
   }
   while (!gatherer_.is_stopped()) {
     auto batch = settings_.asks_while_idle ? gatherer_.take(kIdleInterval) : gatherer_.take(kLongWait);
     if (!batch.empty() || (settings_.asks_while_idle && !gatherer_.is_stopped())) {
-      forward(std::move(batch), settings_.path, post, watch_);
+      forward_batch(std::move(batch), settings_.path, post, watch_);
     }
   }
 }

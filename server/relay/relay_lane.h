@@ -21,8 +21,8 @@ using PostBatch = std::function<Result<http::Response>(std::string_view path, co
 
 // Posts a batch, and gives each of its requests its own answer; 503 where the primary gave none, or no sound one. An empty batch finds out whether
 // the primary answers.
-void forward(std::vector<RelayEntry> batch, std::string_view path, const PostBatch& post,
-             PrimaryWatch& watch);
+void forward_batch(std::vector<RelayEntry> batch, std::string_view path, const PostBatch& post,
+                   PrimaryWatch& watch);
 
 struct LaneSettings {
   std::string path;

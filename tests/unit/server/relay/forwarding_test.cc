@@ -87,8 +87,11 @@ Result<http::Response> answered(Mood mood, const std::string& body) {
       return fail(ErrorCode::kUnavailable, "connection refused");
     case Mood::kBusy:
       return http::error_response(Error{ErrorCode::kUnavailable, "the disk is full", {}, {}});
-    case Mood::kTooLarge:
-      return http::error_response(Error{ErrorCode::kTooLarge, "too large", {}, {}});
+    case Mood::kTooLarge: {
+      http::Response refusal = http::error_response(Error{ErrorCode::kTooLarge, "too large", {}, {}});
+      refusal.headers.emplace_back("Content-Length", std::to_string(refusal.body.size()));
+      return refusal;
+    }
     case Mood::kGarbage:
       return http::Response{.body = "<html>a captive portal</html>"};
     case Mood::kOneShort:
@@ -144,7 +147,7 @@ TEST(Forwarding, AnswersEachRequestOnceAsTheModelSays) {
                                                                         : std::pair(503U, std::string());
     }
     const size_t entries = batch.size();
-    forward(
+    forward_batch(
         std::move(batch), "/batches",
         [&](std::string_view path, const std::string& body) {
           EXPECT_EQ(path, "/batches");
@@ -170,6 +173,7 @@ TEST(Forwarding, AnswersEachRequestOnceAsTheModelSays) {
     if (!body.empty()) {
       EXPECT_EQ(responses.front().body, body);
     }
+    EXPECT_EQ(responses.front().header("Content-Length"), "") << "it belongs to the primary's connection";
     if (status == 503) {
       EXPECT_GT(http::retry_after_s(responses.front()), 0);
     }
