@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <future>
+#include <latch>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -159,6 +160,20 @@ std::string registration_of(const std::string& machine) {
   return request.SerializeAsString();
 }
 
+// What the daemon gets in the end.
+std::future<http::Response> asked(const http::RouteTable& ingest, const Sent& sent) {
+  auto request = std::make_shared<http::Request>(sent.request());
+  request->body = sent.body;
+  auto answer = std::make_shared<std::promise<http::Response>>();
+  std::future<http::Response> response = answer->get_future();
+  const http::RouteMatch match = ingest.match(sent.method, sent.path);
+  EXPECT_NE(match.route, nullptr) << sent.path;
+  match.route->handle_later(*request, http::LaterAnswer([request, answer](http::Response given) {
+    answer->set_value(std::move(given));
+  }));
+  return response;
+}
+
 class RelayTest : public ::testing::Test {
  protected:
   // `is_down`: the primary's address refuses connections.
@@ -181,16 +196,7 @@ class RelayTest : public ::testing::Test {
     ingest_ = std::make_unique<http::RouteTable>(*http::RouteTable::create(relay_->routes()));
   }
 
-  http::Response through_ingest(const Sent& sent) {
-    http::Request request = sent.request();
-    request.body = sent.body;
-    const http::RouteMatch match = ingest_->match(sent.method, sent.path);
-    EXPECT_NE(match.route, nullptr) << sent.path;
-    std::promise<http::Response> answer;
-    match.route->handle_later(
-        request, http::LaterAnswer([&](http::Response response) { answer.set_value(std::move(response)); }));
-    return answer.get_future().get();
-  }
+  http::Response through_ingest(const Sent& sent) const { return asked(*ingest_, sent).get(); }
   // As a listener of the primary does it.
   http::Response directly(const Sent& sent) {
     http::Request request = sent.request();
@@ -285,6 +291,38 @@ TEST_F(RelayTest, DaemonsKeepWhatAPrimaryThatIsDownDoesNotAnswer) {
   EXPECT_FALSE(primary_readiness(relay_->status(), 0));
   relay_->stop();
   EXPECT_EQ(through_ingest(sent).status, 503) << "it takes nothing more";
+}
+
+TEST(RelayOfProfiles, DelaysNoHeartbeatWhileThePrimaryIsSlow) {
+  std::latch goes_on(1);
+  RelaySettings settings;
+  settings.connect = [&goes_on]() -> PostBatch {
+    return [&goes_on](std::string_view path, const std::string& body) -> Result<http::Response> {
+      if (path == kRelayProfilesPath) {
+        goes_on.wait();
+      }
+      const auto batch = decode_relay_request(as_bytes(body));
+      wire::RelayReply reply;
+      reply.set_format_version(wire::kFormatVersion);
+      for (int i = 0; batch && i < batch->entries_size(); ++i) {
+        reply.add_replies()->set_status(200);
+      }
+      return message_response(reply);
+    };
+  };
+  Relay relay(settings);
+  const http::RouteTable ingest = *http::RouteTable::create(relay.routes());
+  const std::string profile = wire::encode(make_profile({.seed = 1}));
+  std::vector<std::future<http::Response>> uploads;
+  for (int i = 0; i < 20; ++i) {
+    uploads.push_back(asked(ingest, {"PUT", std::string(wire::kProfilesPath) + std::to_string(i), profile}));
+  }
+  EXPECT_EQ(asked(ingest, {"POST", std::string(wire::kHeartbeatPath), heartbeat_of("m1")}).get().status, 200);
+  EXPECT_GT(relay.status().held_bytes, 0) << "no profile has its answer";
+  goes_on.count_down();
+  for (auto& upload : uploads) {
+    EXPECT_EQ(upload.get().status, 200);
+  }
 }
 
 TEST_F(RelayTest, BatchesThatAreWrongAreRefusedAsAWhole) {
