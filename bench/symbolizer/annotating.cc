@@ -98,9 +98,10 @@ Status measure_annotating(const Flags& flags, Report& report) {
   if (!counts) {
     return propagate(counts);
   }
-  const annotate::AnnotateOrder order{.function = std::string(kFunction),
-                                      .counts = *std::move(counts),
-                                      .files = {.named = {.binary = *folder / "long"}}};
+  const annotate::AnnotateOrder order{
+      .function = std::string(kFunction),
+      .counts = *std::move(counts),
+      .files = {.roots = {.folders = {*folder / "."}}, .named = {.binary = *folder / "long"}}};
   const annotate::AnnotateProcess process({.argv = {sibling_program("plimsoll"), "symtab", "annotate"}});
   std::vector<double> took_ms;
   size_t instructions = 0;
