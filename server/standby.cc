@@ -1,34 +1,14 @@
 #include "server/standby.h"
 
-#include <fmt/format.h>
-
-#include <functional>
-#include <string_view>
 #include <utility>
 
 #include "base/log.h"
 #include "server/fleet_settings.h"
 #include "server/request_settings.h"
+#include "server/role_health.h"
 #include "store/directory/data_directory.h"
 
 namespace plimsoll::server {
-namespace {
-
-http::Route standby_route(std::string path, std::function<http::Response()> answer) {
-  return {.method = "GET",
-          .path = std::move(path),
-          .handle = [answer = std::move(answer)](const http::Request&) { return answer(); },
-          .right = http::Right::kNone};
-}
-
-http::Response standby_text(std::string_view content_type, std::string text) {
-  http::Response response;
-  response.content_type = content_type;
-  response.body = std::move(text);
-  return response;
-}
-
-}  // namespace
 
 Standby::Standby(std::string data_dir)
     : data_dir_(std::move(data_dir)),
@@ -50,22 +30,15 @@ Result<std::unique_ptr<Standby>> Standby::start(const config::ServerConfig& conf
     options.head_rules.hosts = names_of_server(config);
   }
   options.path_hints = {{"/", "this server is a standby: ask the server that writes the data directory"}};
-  auto listener = http::Listener::start(std::move(options), standby->routes());
+  auto listener = http::Listener::start(
+      std::move(options),
+      role_health_routes([&waits = *standby]() -> Status { return std::unexpected(waits.not_ready()); },
+                         [&waits = *standby] { return waits.metrics(); }));
   if (!listener) {
     return propagate(listener, "listening for health checks");
   }
   standby->listener_ = *std::move(listener);
   return standby;
-}
-
-std::vector<http::Route> Standby::routes() const {
-  std::vector<http::Route> routes;
-  routes.push_back(
-      standby_route("/healthz", [] { return standby_text("text/plain; charset=utf-8", "ok\n"); }));
-  routes.push_back(standby_route("/readyz", [this] { return http::error_response(not_ready()); }));
-  routes.push_back(standby_route(
-      "/metrics", [this] { return standby_text("text/plain; version=0.0.4; charset=utf-8", metrics()); }));
-  return routes;
 }
 
 Status Standby::may_start(const config::ServerConfig& config) {
@@ -97,13 +70,11 @@ Error Standby::not_ready() const {
 
 std::string Standby::metrics() const {
   const std::lock_guard lock(mutex_);
-  return fmt::format(
-      "# HELP plimsoll_standby 1 while this server waits to take over a data directory.\n"
-      "# TYPE plimsoll_standby gauge\nplimsoll_standby 1\n"
-      "# HELP plimsoll_standby_looks_total Times that this server has looked whether a process writes the "
-      "directory.\n"
-      "# TYPE plimsoll_standby_looks_total counter\nplimsoll_standby_looks_total {}\n",
-      looks_);
+  MetricsText text;
+  text.add("plimsoll_standby", "gauge", "1 while this server waits to take over a data directory.", 1);
+  text.add("plimsoll_standby_looks_total", "counter",
+           "Times that this server has looked whether a process writes the directory.", looks_);
+  return text.text();
 }
 
 }  // namespace plimsoll::server

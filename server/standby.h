@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "config/server_config.h"
@@ -34,7 +33,6 @@ class Standby {
 
  private:
   explicit Standby(std::string data_dir);
-  std::vector<http::Route> routes() const;
   // The text of /metrics.
   std::string metrics() const;
 
