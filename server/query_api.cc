@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "base/deadline.h"
 #include "base/memory_budget.h"
@@ -89,6 +90,19 @@ Status take_memory(const query::View& view, const QueryLimits& limits, const htt
   });
 }
 
+void add_note(const std::optional<std::string>& note, query::Answer& answer) {
+  if (!note) {
+    return;
+  }
+  std::visit(
+      [&note](auto& given) {
+        if constexpr (requires { given.notes; }) {
+          given.notes.push_back(*note);
+        }
+      },
+      answer);
+}
+
 http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sources,
                      const QueryLimits& limits, std::shared_ptr<QuestionMemory> question_memory) {
   http::Route route;
@@ -114,6 +128,7 @@ http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sou
       }
       return http::error_response(answer.error());
     }
+    add_note(sources->note(), *answer);
     if (only_reads) {
       withhold_reasons(*answer);
       withhold_paths(view, sources->data_dir(), *answer);
@@ -149,7 +164,7 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots, const Que
   const auto question_memory = std::make_shared<QuestionMemory>(limits);
   std::vector<http::Route> routes;
   for (const query::View& view : query::views()) {
-    if (view.answer) {
+    if (view.answer && (hooks.has_directory || !view.reads_directory)) {
       routes.push_back(route_of(view, sources, limits, question_memory));
     }
   }

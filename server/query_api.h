@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +26,10 @@ struct QueryHooks {
   std::function<Result<store::RetentionLimits>()> retention_limits = {};
   // How long the answer of a view took, or its refusal.
   std::function<void(std::string_view view, int64_t duration_ns)> answered;
+  // False: of rows and the fleet alone, without routes of views that read more (View::reads_directory).
+  bool has_directory = true;
+  // What answers say besides, in a note; empty: nothing.
+  std::function<std::optional<std::string>()> note = {};
 };
 
 struct QueryLimits {

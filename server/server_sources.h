@@ -47,6 +47,8 @@ class ServerSources : public query::ViewSources {
     return *account_;
   }
 
+  std::optional<std::string> note() const { return hooks_.note ? hooks_.note() : std::nullopt; }
+
   void answered(const query::View& view, int64_t duration_ns) const {
     hooks_.answered(view.name, duration_ns);
   }

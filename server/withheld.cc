@@ -18,6 +18,9 @@ void name_relative(std::string_view data_dir, std::string& text) {
   while (folder.size() > 1 && folder.ends_with('/')) {
     folder.pop_back();
   }
+  if (folder.empty()) {
+    return;  // it would be found everywhere
+  }
   const std::string within = folder + "/";
   for (size_t at = text.find(folder); at != std::string::npos; at = text.find(folder, at + 1)) {
     const size_t end = at + folder.size();

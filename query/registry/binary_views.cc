@@ -79,6 +79,7 @@ View binaries_view() {
                    "Units of its DWARF that libdw has read (absent: no symbol table was made)", kDetail},
                   {"content_hash", "", "XXH3 (128 bits) of the file", kMinorDetail},
                   {"htlhash", "", "Its name in profiles of OpenTelemetry", kMinorDetail}},
+      .reads_directory = true,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_binaries(question.parameters, question.now_ns);
         auto records = request ? symbolizer::read_records(sources.data_dir()) : propagate(request);
@@ -102,6 +103,7 @@ View missing_binaries_view() {
                   {"share", "share", "Their share of the event's value", kAlwaysShown},
                   {"kept", "", "Its files that were added, with their symbols"},
                   {"command", "", "What would help", kAlwaysShown}},
+      .reads_directory = true,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_missing_binaries(question.parameters, question.now_ns);
         const auto records = request ? symbolizer::read_records(sources.data_dir()) : propagate(request);

@@ -321,6 +321,7 @@ no background work to report. docs/monitoring.md has the same as metrics for Pro
                    {"plimsoll status --data DIR", "without a server"}},
       .effort = Effort::kShort,
       .fails_where = FailureRule{std::string(kStatusColumn), std::string(kFailedState)},
+      .reads_directory = true,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_status(question.parameters, question.now_ns);
         const auto facts =
@@ -358,6 +359,7 @@ View store_view() {
                   {"max_age", "days", "With --by limit: the longest that it is kept"},
                   {"key", "", "With --by limit: key of the server's configuration"},
                   {"at_limit", "", "With --by limit: what happens at the limit"}},
+      .reads_directory = true,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_store_status(question.parameters, question.now_ns);
         const auto account = request ? sources.store_account(question.now_ns) : propagate(request);

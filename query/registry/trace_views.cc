@@ -106,6 +106,7 @@ reference.
       .columns = joined_columns({diagnosis_columns(), kind_of_request_columns()}),
       .max_spans = kMaxReadSpans,
       .bytes_per_span = kBytesOfReadSpan,
+      .reads_directory = true,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_diagnosis(question.parameters, question.now_ns);
         return request ? as_answer(diagnose_store(*request, sources.data_dir(), question.max_spans))
@@ -156,6 +157,7 @@ in Markdown, or JSON.
       .answer_kind = AnswerKind::kFile,
       .max_spans = kMaxReadSpans,
       .bytes_per_span = kBytesOfComparedSpan,
+      .reads_directory = true,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_regressions(question.parameters, question.now_ns);
         auto document = request ? regressions_of_store(*request, sources.data_dir(), question.max_spans)
@@ -202,6 +204,7 @@ View trace_view() {
             kDetail}},
       .max_spans = kMaxSpansOfTrace,
       .bytes_per_span = kBytesOfShownSpan,
+      .reads_directory = true,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_trace(question.parameters, question.now_ns);
         const auto snapshot_of = [&sources](const store::TimeSpans& times) {
@@ -256,6 +259,7 @@ Findings and statistics of each kind of request are kept longer than the traces 
       .examples = {{"plimsoll findings --server ADDR", "the newest"},
                    {"plimsoll findings --server ADDR --by category --since 7d --json",
                     "latencies of each kind of request, by hour"}},
+      .reads_directory = true,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_findings(question.parameters, question.now_ns);
         return request ? as_answer(findings(*request, sources.data_dir())) : propagate(request);
@@ -295,6 +299,7 @@ View bursts_view() {
                   {"received", "", "When it came", kDetail},
                   {"id", "", "ID of the recording", kDetail}},
       .effort = Effort::kShort,
+      .reads_directory = true,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_bursts(question.parameters, question.now_ns);
         const auto source = store::open_burst_source(sources.data_dir());

@@ -162,6 +162,9 @@ struct View {
   std::optional<FailureRule> fails_where = {};
   // Of a table: what its command prints as text in place of it, unless --long is given. Empty: the table.
   std::function<Result<Table>(const Table& table, const TextStyle& style)> text_summary = nullptr;
+  // Whether its answer needs files of the data directory (ViewSources::data_dir()) or what the server that writes it knows of itself,
+  // besides rows and the fleet. A query server sends such questions on.
+  bool reads_directory = false;
   // Empty: the view is an order itself, which a server alone takes, by POST to its path.
   std::function<Result<Answer>(const Question& question, ViewSources& sources)> answer = nullptr;
 };

@@ -57,12 +57,12 @@ struct Snapshot : store::Contents {
 // something new is read.
 class SnapshotCache {
  public:
-  SnapshotCache(std::unique_ptr<store::Source> source, std::shared_ptr<const store::Fleet> fleet)
-      : source_(std::move(source)), fleet_(std::move(fleet)) {}
+  // `data_dir`: the folder that errors may name.
+  SnapshotCache(std::unique_ptr<store::Source> source, std::shared_ptr<const store::Fleet> fleet,
+                std::string data_dir = {})
+      : source_(std::move(source)), fleet_(std::move(fleet)), data_dir_(std::move(data_dir)) {}
   explicit SnapshotCache(const std::string& data_dir)
-      : SnapshotCache(store::open_source(data_dir), store::open_fleet(data_dir)) {
-    data_dir_ = data_dir;
-  }
+      : SnapshotCache(store::open_source(data_dir), store::open_fleet(data_dir), data_dir) {}
 
   Result<std::shared_ptr<const Snapshot>> newest(const store::TimeSpans& times = store::all_times());
 
@@ -91,7 +91,7 @@ class SnapshotCache {
                                                  int64_t machines_registered);
   const std::unique_ptr<store::Source> source_;
   const std::shared_ptr<const store::Fleet> fleet_;
-  std::string data_dir_;
+  const std::string data_dir_;
 
   std::mutex mutex_;
   std::list<std::shared_ptr<Series>> series_;  // protected by mutex_

@@ -75,6 +75,70 @@ TEST_F(QueryApi, HasARouteForEachViewThatAnswers) {
   }
 }
 
+// A query server sends questions on that need more than rows and the fleet.
+TEST_F(QueryApi, HasNoRoutesOfViewsThatReadADirectoryWhereThereIsNone) {
+  hooks_.has_directory = false;
+  routes_ = query_routes(snapshots_, hooks_);
+  for (const query::View& view : query::views()) {
+    EXPECT_EQ(route_of("/api/v1/" + view.name) != nullptr, view.answer && !view.reads_directory) << view.name;
+  }
+  EXPECT_EQ(route_of("/api/v1/status"), nullptr);
+  EXPECT_NE(route_of("/api/v1/top"), nullptr);
+  EXPECT_NE(route_of("/api/v1/registry"), nullptr);
+}
+
+// Views that say that they read rows and the fleet alone: answers without a data directory, and with what is wrong with a question.
+class RowsAndFleetAlone : public query::ViewSources {
+ public:
+  explicit RowsAndFleetAlone(query::SnapshotCache& snapshots) : snapshots_(snapshots) {}
+  Result<std::shared_ptr<const query::Snapshot>> snapshot(const store::TimeSpans& times) override {
+    return snapshots_.newest(times);
+  }
+  const std::string& data_dir() const override {
+    ADD_FAILURE() << "it reads the data directory";
+    return snapshots_.data_dir();
+  }
+  const store::Fleet& fleet() const override { return snapshots_.fleet(); }
+  query::KnownDraws::DrawAgain draw_again() const override { return {}; }
+  std::optional<query::RunningServer> running_server() override {
+    ADD_FAILURE() << "it asks the server for itself";
+    return std::nullopt;
+  }
+
+ private:
+  query::SnapshotCache& snapshots_;
+};
+
+TEST_F(QueryApi, ViewsThatReadNoDirectoryDoWithoutOne) {
+  RowsAndFleetAlone sources(snapshots_);
+  for (const query::View& view : query::views()) {
+    if (!view.answer || view.reads_directory) {
+      continue;
+    }
+    SCOPED_TRACE(view.name);
+    query::Question question{.parameters = {}, .now_ns = kStartNs};
+    for (const query::ParameterSpec& parameter : view.parameters) {
+      if (parameter.is_positional) {
+        question.parameters.emplace_back(parameter.name, "main");
+      }
+    }
+    // Most have nothing to tell of: what counts is what they have looked at.
+    static_cast<void>(view.answer(question, sources).has_value());
+  }
+}
+
+TEST_F(QueryApi, NotesOfTheServerAreInItsAnswers) {
+  hooks_.note = [] { return std::optional<std::string>("machines are old"); };
+  routes_ = query_routes(snapshots_, hooks_);
+  http::Request request;
+  request.caller.role = http::Role::kRead;
+  for (const char* const view : {"machines", "collection"}) {
+    const http::Response answer = route_of(std::string("/api/v1/") + view)->handle(request);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_THAT(answer.body, HasSubstr("machines are old")) << view;
+  }
+}
+
 TEST_F(QueryApi, PermitsOperatorsAloneWhatIsForThem) {
   EXPECT_EQ(route_of("/api/v1/top")->right, http::Right::kRead);
   EXPECT_EQ(route_of("/api/v1/audit")->right, http::Right::kOrder);

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "query/table/table.h"
 #include "server/query_api.h"
+#include "server/withheld.h"
 #include "tests/unit/query/fleet_fixture.h"
 #include "tests/unit/symbolizer/binding_fixture.h"
 
@@ -115,6 +118,13 @@ class PathsOverHttp : public ::testing::Test {
                                         .running_server = [this] { return running(); },
                                         .answered = [](std::string_view, int64_t) {}});
 };
+
+// Of a source that has no data directory, whose name would be found everywhere.
+TEST(WithheldPaths, WithoutADirectoryNothingIsRelativeToIt) {
+  std::vector<std::string> notes{"opening /srv/rows, (a b): denied", ""};
+  server::withhold_paths("", notes);
+  EXPECT_EQ(notes, (std::vector<std::string>{"opening /srv/rows, (a b): denied", ""}));
+}
 
 TEST_F(PathsOverHttp, AreToldToRoleAdminAlone) {
   for (const http::Route& asked : routes_) {
