@@ -15,8 +15,8 @@ Status check_token(const AccessToken& token) {
   // What "sha256sum </dev/null" prints, and a script that lost its token.
   constexpr std::string_view kHashOfNothing =
       "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-  constexpr std::array<std::string_view, 8> kRoles{"read", "admin",    "upload",     "enrol",
-                                                   "fdo",  "binaries", "symbolizer", "relay"};
+  constexpr std::array<std::string_view, 9> kRoles{"read",     "admin",      "upload", "enrol",  "fdo",
+                                                   "binaries", "symbolizer", "relay",  "replica"};
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (token.name.empty()) {
     return fail(ErrorCode::kInvalid, "access.tokens: name is missing");
@@ -38,7 +38,7 @@ Status check_token(const AccessToken& token) {
              ? Status()
              : with_hint(
                    fail(ErrorCode::kInvalid, "the token of {}: no such role: \"{}\"", token.name, token.role),
-                   "roles are read, admin, upload, enrol, fdo, binaries, symbolizer and relay");
+                   "roles are read, admin, upload, enrol, fdo, binaries, symbolizer, relay and replica");
 }
 
 }  // namespace
@@ -51,7 +51,8 @@ std::vector<Key> AccessToken::keys() {
        "Role: \"read\" (queries), \"admin\" (queries, orders and the audit log), \"upload\" (profiles of any "
        "machine),\n\"enrol\" (new machines may register), \"fdo\" (pull compiler profiles), \"binaries\" "
        "(add binaries),\n\"symbolizer\" (make symbol tables of builds that the server leases out), \"relay\" "
-       "(ingest servers: forward requests of\ndaemons).",
+       "(ingest servers: forward requests of\ndaemons), \"replica\" (query servers: copy machines and "
+       "draws).",
        &role},
       {"expires", "Expiry, such as \"2027-12-31\" or \"2027-12-31T18:00:00Z\". Default: never.", &expires},
   };

@@ -542,6 +542,25 @@ std::vector<Key> ingest_keys(ServerConfig& config) {
   };
 }
 
+std::vector<Key> primary_keys(ServerConfig& config) {
+  return {
+      {"primary.server",
+       "Of plimsoll server --role query, which answers questions beside the server that has the data "
+       "directory (docs/scaling.md):\naddress of the API of that server (server.listen there).",
+       &config.primary_server},
+      {"primary.token_file", "File with a token of the role replica. Default: none.",
+       &config.primary_token_file},
+      {"primary.server_ca",
+       "Authorities that sign that server's certificate, a PEM file. Default: those that this machine "
+       "trusts.",
+       &config.primary_ca},
+      {"primary.interval",
+       "How often machines and draws are copied from that server, if they have changed. At most a tenth of "
+       "the time is spent on it.",
+       DurationNs{&config.primary_interval_ns}, Range{kNsPerSecond, kNsPerHour}},
+  };
+}
+
 }  // namespace
 
 std::vector<Key> ServerConfig::keys() {
@@ -549,7 +568,7 @@ std::vector<Key> ServerConfig::keys() {
   for (const auto keys_of_table :
        {server_keys, access_keys, query_keys, collect_keys, draw_keys, burst_keys, inventory_keys, fleet_keys,
         limits_keys, store_keys, retention_keys, objects_keys, traces_keys, symbols_keys, sources_keys,
-        binaries_keys, symbolizer_keys, ingest_keys}) {
+        binaries_keys, symbolizer_keys, ingest_keys, primary_keys}) {
     std::ranges::move(keys_of_table(*this), std::back_inserter(all));
   }
   return all;

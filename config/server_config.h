@@ -143,6 +143,13 @@ struct ServerConfig {
   int64_t ingest_connections = 4;
   int64_t ingest_max_waiting_bytes = int64_t{256} << 20;
 
+  // Of `plimsoll server --role query` alone:
+  std::string
+      primary_server;  // address of the API of the server that has the data directory; empty: there is none
+  std::string primary_token_file;  // empty: no token
+  std::string primary_ca;          // empty: the machine's trust store
+  int64_t primary_interval_ns = 10'000'000'000;
+
   // The keys point into this object.
   std::vector<Key> keys();
 };

@@ -18,6 +18,8 @@ std::string_view name_of(Role role) {
       return "symbolizer";
     case Role::kRelay:
       return "relay";
+    case Role::kReplica:
+      return "replica";
     case Role::kAdmin:
       return "admin";
     case Role::kMachine:
@@ -52,6 +54,8 @@ bool permits(Role role, Right right) {
       return role == Role::kSymbolizer;
     case Right::kRelay:
       return role == Role::kRelay;
+    case Right::kCopyDirectory:
+      return role == Role::kReplica || role == Role::kAdmin;
     case Right::kNone:
       break;
   }

@@ -11,16 +11,17 @@ namespace plimsoll::http {
 
 // What a route asks of its caller.
 enum class Right : uint8_t {
-  kNone,         // nothing: whether the server lives
-  kRead,         // to see what the fleet spends its time on
-  kOrder,        // to change what is done to machines, and to see who has asked for what
-  kEnrol,        // to register a machine
-  kMachine,      // to speak for a machine
-  kUpload,       // to hand in profiles
-  kPullProfile,  // to pull compiler profiles, for which the server reads binaries
-  kAddBinary,    // to hand in binaries and debug files
-  kSymbolize,    // to make symbol tables for the server
-  kRelay,        // to hand in what daemons have sent, with their credentials
+  kNone,           // nothing: whether the server lives
+  kRead,           // to see what the fleet spends its time on
+  kOrder,          // to change what is done to machines, and to see who has asked for what
+  kEnrol,          // to register a machine
+  kMachine,        // to speak for a machine
+  kUpload,         // to hand in profiles
+  kPullProfile,    // to pull compiler profiles, for which the server reads binaries
+  kAddBinary,      // to hand in binaries and debug files
+  kSymbolize,      // to make symbol tables for the server
+  kRelay,          // to hand in what daemons have sent, with their credentials
+  kCopyDirectory,  // to copy what the server has of machines and draws
 };
 
 enum class Role : uint8_t {
@@ -35,9 +36,10 @@ enum class Role : uint8_t {
   kBinaries,    // to add binaries and debug files, and nothing else
   kSymbolizer,  // to make symbol tables of what it leases, and nothing else
   kRelay,       // to forward requests of daemons, which authenticate each by itself, and nothing else
+  kReplica,     // to copy what the server has of machines and draws, and nothing else
 };
 
-// "read", "upload", "enrol", "fdo", "binaries", "symbolizer", "relay", "admin", "machine"; "unauthenticated" for the first two.
+// "read", "upload", "enrol", "fdo", "binaries", "symbolizer", "relay", "replica", "admin", "machine"; "unauthenticated" for the first two.
 std::string_view name_of(Role role);
 
 bool permits(Role role, Right right);

@@ -108,7 +108,7 @@ Result<scheduler::DrawPolicy> draw_policy(const config::ServerConfig& config, ui
 http::Role role_of(std::string_view name) {
   for (const http::Role role :
        {http::Role::kRead, http::Role::kUpload, http::Role::kEnrol, http::Role::kFdo, http::Role::kBinaries,
-        http::Role::kSymbolizer, http::Role::kRelay, http::Role::kAdmin}) {
+        http::Role::kSymbolizer, http::Role::kRelay, http::Role::kReplica, http::Role::kAdmin}) {
     if (name == http::name_of(role)) {
       return role;
     }
@@ -174,6 +174,15 @@ Result<std::unique_ptr<Authenticator>> open_authenticator(const config::ServerCo
     return propagate(log);
   }
   return Authenticator::open(access_settings(config), std::move(*accounts), std::move(*log));
+}
+
+Result<std::unique_ptr<Authenticator>> open_authenticator(const config::ServerConfig& config,
+                                                          const std::string& access_path) {
+  auto accounts = store::AccessStore::open(access_path, sqlite::OpenMode::kReadWrite);
+  auto log =
+      accounts ? store::AccessStore::open(access_path, sqlite::OpenMode::kReadWrite) : propagate(accounts);
+  return log ? Authenticator::open(access_settings(config), std::move(*accounts), std::move(*log))
+             : propagate(log);
 }
 
 scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Authenticator& authenticator) {

@@ -23,6 +23,10 @@ scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Authen
 Result<std::unique_ptr<Authenticator>> open_authenticator(const config::ServerConfig& config,
                                                           const store::DataDirectory& directory);
 
+// The same with connections to another access.db, of a process without a data directory.
+Result<std::unique_ptr<Authenticator>> open_authenticator(const config::ServerConfig& config,
+                                                          const std::string& access_path);
+
 // Those of the configuration.
 std::vector<KnownToken> known_tokens(const config::ServerConfig& config);
 

@@ -187,7 +187,7 @@ bool Authenticator::has_expired(std::string_view token) const {
 // Orders are never kept waiting: the kill switch is among them. Nor are relays: each request that they forward counts for its machine.
 std::optional<Response> Authenticator::refusal_of_token(const Caller& caller) {
   if (caller.role != Role::kRead && caller.role != Role::kUpload && caller.role != Role::kFdo &&
-      caller.role != Role::kBinaries && caller.role != Role::kSymbolizer) {
+      caller.role != Role::kBinaries && caller.role != Role::kSymbolizer && caller.role != Role::kReplica) {
     return std::nullopt;
   }
   const int64_t wait_ns = token_rates_.wait_ns(caller.name, settings_.monotonic_now_ns());

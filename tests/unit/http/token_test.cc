@@ -63,14 +63,14 @@ TEST(Token, StandsInTheHeaderOfARequest) {
 
 // A row for each role, a column for each right, as docs/security.md has them.
 TEST(Caller, MayDoWhatItsRolePermits) {
-  const std::vector<Right> rights{Right::kNone,      Right::kRead,   Right::kOrder,       Right::kEnrol,
-                                  Right::kMachine,   Right::kUpload, Right::kPullProfile, Right::kAddBinary,
-                                  Right::kSymbolize, Right::kRelay};
+  const std::vector<Right> rights{Right::kNone,      Right::kRead,   Right::kOrder,        Right::kEnrol,
+                                  Right::kMachine,   Right::kUpload, Right::kPullProfile,  Right::kAddBinary,
+                                  Right::kSymbolize, Right::kRelay,  Right::kCopyDirectory};
   const std::map<Role, std::string> permitted{
-      {Role::kUnasked, "yyyyyyyyyy"},    {Role::kStranger, "y---------"}, {Role::kRead, "yy--------"},
-      {Role::kUpload, "y----y----"},     {Role::kEnrol, "y--y------"},    {Role::kAdmin, "yyy--yyy--"},
-      {Role::kFdo, "y-----y---"},        {Role::kMachine, "y--yyy----"},  {Role::kBinaries, "y------y--"},
-      {Role::kSymbolizer, "y-------y-"}, {Role::kRelay, "y--------y"},
+      {Role::kUnasked, "yyyyyyyyyyy"},    {Role::kStranger, "y----------"}, {Role::kRead, "yy---------"},
+      {Role::kUpload, "y----y-----"},     {Role::kEnrol, "y--y-------"},    {Role::kAdmin, "yyy--yyy--y"},
+      {Role::kFdo, "y-----y----"},        {Role::kMachine, "y--yyy-----"},  {Role::kBinaries, "y------y---"},
+      {Role::kSymbolizer, "y-------y--"}, {Role::kRelay, "y--------y-"},    {Role::kReplica, "y---------y"},
   };
   for (const auto& [role, expected] : permitted) {
     std::string actual;
