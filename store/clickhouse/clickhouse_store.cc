@@ -98,6 +98,24 @@ Status settle_owner(Connection& connection, std::string_view directory_id) {
                          "give each data directory a database of its own");
 }
 
+Status expect_owner(const RowsAddress& rows, std::string_view directory_id) {
+  const auto options = connection_to(rows);
+  if (!options) {
+    return propagate(options);
+  }
+  Connection connection(*options);
+  const auto owner = owner_of(connection);
+  if (!owner) {
+    return propagate(owner, "asking {} whose rows it has", rows.address);
+  }
+  return *owner == to_hex(directory_id)
+             ? Status()
+             : with_hint(fail(ErrorCode::kConflict,
+                              "the database {} has no rows of the data directory with the ID {}",
+                              options->database, to_hex(directory_id)),
+                         "check store.address: it must name the database of the primary server");
+}
+
 Result<std::unique_ptr<ClickHouseStore>> ClickHouseStore::open(const RowsAddress& rows,
                                                                std::string_view directory_id,
                                                                const EpochLimits& limits,

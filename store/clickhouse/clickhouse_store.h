@@ -24,6 +24,9 @@ Result<ConnectionOptions> connection_to(const RowsAddress& rows);
 // The database is this data directory's from now on; kConflict where it has rows of another one. Its tables are there.
 Status settle_owner(Connection& connection, std::string_view directory_id);
 
+// Whether the server answers, and the database has rows of this data directory. For readers: changes nothing.
+Status expect_owner(const RowsAddress& rows, std::string_view directory_id);
+
 class ClickHouseStore : public RowStore {
  public:
   // Makes the database and its tables where they are missing. `directory_id`: of the data directory, whose archive numbers the profiles:

@@ -13,7 +13,7 @@
 //   copying       how far a copy of the rows is; blocks.copied/ is what it makes (store/copy)
 //   building      the profile that is becoming rows (store/building/building_mark.h)
 //   reserve       room for orders on a full disk (store/directory/disk_reserve.h)
-//   copied.*      of a database, while it is put into an object store (store/objects)
+//   copied.*      of a database, while it is put into an object store (store/objects), or copied for query servers (store/replica)
 //   symtab/       symbol tables by build (symbolizer/worker)
 //   binaries/     executables and debug files that were added (symbolizer/repository)
 //   quarantine/   files that were found damaged

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/conformance/copied_fleet.h"
 #include "tests/conformance/fleets.h"
 #include "tests/conformance/random_requests.h"
 #include "tests/temporary_directory.h"
@@ -221,7 +222,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         FleetImplementation{"Memory", [](const std::string&) { return std::make_unique<MemoryFleet>(); }},
         FleetImplementation{
-            "Local", [](const std::string& folder) { return std::make_unique<TestedLocalFleet>(folder); }}),
+            "Local", [](const std::string& folder) { return std::make_unique<TestedLocalFleet>(folder); }},
+        FleetImplementation{
+            "Copied", [](const std::string& folder) { return std::make_unique<TestedCopiedFleet>(folder); }}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
