@@ -40,6 +40,7 @@ Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<store::Spa
       binaries_(std::move(binaries)),
       tables_(*binaries_, exchange_settings(config, [this] { work_.wake(kSymbols); })),
       reserve_(ingest_->directory().reserve_path()),
+      copies_(ingest_->directory().path()),
       snapshots_(ingest_->directory().path()),
       authenticator_(std::move(authenticator)),
       people_access_(authenticator_->access_control(Authenticator::Notes::kAll)),

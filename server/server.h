@@ -21,6 +21,7 @@
 #include "server/health/health.h"
 #include "store/directory/disk_reserve.h"
 #include "store/ingest.h"
+#include "store/replica/directory_copies.h"
 #include "store/retention/retention_limits.h"
 #include "store/store.h"
 #include "symbolizer/lease/table_exchange.h"
@@ -101,6 +102,7 @@ class Server {
   const std::shared_ptr<std::atomic<bool>> has_new_binaries_ = std::make_shared<std::atomic<bool>>(false);
   WantedBuildSet wanted_builds_;
   store::DiskReserve reserve_;
+  store::DirectoryCopies copies_;
   query::SnapshotCache snapshots_;
   const std::unique_ptr<Authenticator> authenticator_;
   const std::unique_ptr<http::AccessControl> people_access_;

@@ -12,6 +12,7 @@
 #include "server/background/work_kinds.h"
 #include "server/collection_api.h"
 #include "server/door_settings.h"
+#include "server/doors/directory_door.h"
 #include "server/doors/function_door.h"
 #include "server/experiments_api.h"
 #include "server/health_api.h"
@@ -183,6 +184,9 @@ Result<std::vector<http::Route>> Server::people_routes(const config::ServerConfi
       burst_routes(*bursts_, config.data_dir, burst_door(config, limits->min_free_bytes, drawer_.get())),
       std::back_inserter(routes));
   std::ranges::move(function_routes(config.data_dir), std::back_inserter(routes));
+  std::ranges::move(directory_routes(copies_, {.has_rows_elsewhere = ingest_->row_store() != nullptr,
+                                               .check_room = room_check(config)}),
+                    std::back_inserter(routes));
   std::ranges::move(page_routes(web::page_files()), std::back_inserter(routes));
   std::ranges::move(health_routes(health_, [this] { return readiness(work_.all(), wall_now_ns()); }),
                     std::back_inserter(routes));
