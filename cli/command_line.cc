@@ -120,10 +120,11 @@ void add_server(CLI::App& app, ServerOptions& options) {
   command
       ->add_option("--role", options.role,
                    "What to run: server (default); symbolizer, a worker that makes symbol tables for the "
-                   "server in symbolizer.server; or ingest, which takes what daemons send and forwards it "
-                   "in batches to the server in ingest.server")
+                   "server in symbolizer.server; ingest, which takes what daemons send and forwards it in "
+                   "batches to the server in ingest.server; or query, which answers questions beside the "
+                   "server in primary.server")
       ->type_name("ROLE")
-      ->check(CLI::IsMember({"server", "symbolizer", "ingest"}));
+      ->check(CLI::IsMember({"server", "symbolizer", "ingest", "query"}));
   command->add_flag("--standby", options.is_standby,
                     "Wait while another process writes the data directory; take over when that process ends");
   command->footer(
@@ -140,6 +141,8 @@ void add_server(CLI::App& app, ServerOptions& options) {
   plimsoll server --role symbolizer --config /etc/plimsoll/symbolizer.toml
   # in front of that server, as one of several that daemons reach by a balancer
   plimsoll server --role ingest --config /etc/plimsoll/ingest.toml
+  # on another machine, to answer questions about a server whose rows are in ClickHouse
+  plimsoll server --role query --config /etc/plimsoll/query.toml
 )");
 }
 
@@ -148,10 +151,11 @@ void add_token(CLI::App& app, TokenOptions& options) {
   command->add_option("--name", options.name, "Name of the user or program")->type_name("NAME")->required();
   command
       ->add_option("--role", options.role,
-                   "Role: read, admin, upload, enrol, fdo, binaries, symbolizer or relay")
+                   "Role: read, admin, upload, enrol, fdo, binaries, symbolizer, relay or replica")
       ->type_name("ROLE")
       ->required()
-      ->check(CLI::IsMember({"read", "admin", "upload", "enrol", "fdo", "binaries", "symbolizer", "relay"}));
+      ->check(CLI::IsMember(
+          {"read", "admin", "upload", "enrol", "fdo", "binaries", "symbolizer", "relay", "replica"}));
   command->add_option("--expires", options.expires, "Expiry, such as 2027-12-31 (default: never)")
       ->type_name("DAY");
   command->add_flag("--json", options.json, "Print one JSON document");

@@ -31,7 +31,7 @@ Status run_import(const ImportOptions& options);
 struct ServerOptions {
   std::string config_path;                                 // empty: none
   std::vector<std::pair<std::string, std::string>> flags;  // configuration keys and their values
-  std::string role = "server";                             // or "symbolizer", "ingest"
+  std::string role = "server";                             // or "symbolizer", "ingest", "query"
   bool is_standby = false;  // of the role server: it waits until no process writes the data directory
 };
 // Until SIGINT or SIGTERM. Ends the process with status 1 where another server has taken over the data directory.

@@ -11,6 +11,7 @@
 #include "config/server_config.h"
 #include "server/ingest_service.h"
 #include "server/memory/memory.h"
+#include "server/query_service.h"
 #include "server/server.h"
 #include "server/standby.h"
 #include "server/symbolizer_service.h"
@@ -29,7 +30,9 @@ Result<config::ServerConfig> read_config(const ServerOptions& options) {
   return loaded ? std::move(loaded) : propagate(loaded, "reading the configuration");
 }
 
-void reload(server::Server& server, const ServerOptions& options) {
+// Of a server or a query server.
+template <typename Reloaded>
+void reload(Reloaded& server, const ServerOptions& options) {
   const auto config = read_config(options);
   const Status done = config ? server.reload(*config) : propagate(config);
   if (done) {
@@ -82,6 +85,23 @@ Status run_ingest(const config::ServerConfig& config, const sigset_t& signals) {
     } else {
       log_error("reloading: {}", done.error().text());
     }
+  }
+  log_info("stopping");
+  (*service)->stop();
+  return {};
+}
+
+Status run_query(const config::ServerConfig& config, const ServerOptions& options, const sigset_t& signals) {
+  server::reserve_little_memory();
+  auto service = server::QueryService::start(config);
+  if (!service) {
+    return propagate(service);
+  }
+  log_info("answering questions for the primary server {}; API on {}://{}", config.primary_server,
+           config.certificate.empty() ? "http" : "https", (*service)->address());
+  int signal_number = 0;
+  while (::sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) {
+    reload(**service, options);
   }
   log_info("stopping");
   (*service)->stop();
@@ -155,6 +175,9 @@ Status run_server(const ServerOptions& options) {
   }
   if (options.role == "ingest") {
     return run_ingest(*loaded, signals);
+  }
+  if (options.role == "query") {
+    return run_query(*loaded, options, signals);
   }
   server::reserve_little_memory();
   auto server = start_server(*loaded, options.is_standby, signals);

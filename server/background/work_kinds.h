@@ -171,6 +171,26 @@ inline constexpr WorkKind kWriter{.name = "writer",
                                       "if another server takes over the data directory, this one does not "
                                       "end; check draws.db in the data directory"};
 
+// Of a query server: machines and draws are copied from the primary server, within a tenth of a thread's time. Without it answers go on, and
+// say how old these are.
+inline constexpr WorkKind kFollow{.name = "follow",
+                                  .what = "copying the primary server's machines and draws",
+                                  .retry = std::chrono::seconds(10),
+                                  .min_pause_factor = 10,
+                                  .tolerance = std::chrono::hours(24 * 365),
+                                  .hint =
+                                      "answers are about old machines and draws; check primary.server, "
+                                      "primary.token_file and the network"};
+
+// Of a query server: ClickHouse is asked whether it answers.
+inline constexpr WorkKind kAskRows{.name = "rows",
+                                   .what = "asking ClickHouse",
+                                   .retry = std::chrono::seconds(2),
+                                   .tolerance = std::chrono::seconds(0),
+                                   .hint =
+                                       "questions fail; check ClickHouse, store.address and "
+                                       "store.password_file"};
+
 // Noted requests are written to the audit log.
 inline constexpr WorkKind kAudit{.name = "audit",
                                  .what = "writing the audit log",

@@ -190,7 +190,7 @@ Result<DirectoryCopy::File> DirectoryCopies::copy_database(sqlite::Database& dat
     }
   };
   remove_all();  // what a process has left that was killed
-  const auto copied = [&]() -> Result<DirectoryCopy::File> {
+  auto copied = [&]() -> Result<DirectoryCopy::File> {
     if (const Status written = database.copy_to(path); !written) {
       return propagate(written);
     }

@@ -232,6 +232,8 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
           {{"server"}, "(field: --data)"},
           {{"server", "--role", "symbolizer"}, "(field: symbolizer.server)"},
           {{"server", "--role", "ingest"}, "(field: ingest.server)"},
+          {{"server", "--role", "query"}, "(field: --data)"},
+          {{"server", "--role", "query", "--data", folder / "query"}, "(field: primary.server)"},
           {{"server", "--role", "captain"}, "captain"},
           {{"server", "--standby"}, "(field: --data)"},
           {{"server", "--standby", "--role", "symbolizer"}, "(field: --standby)"},

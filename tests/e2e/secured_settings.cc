@@ -13,7 +13,7 @@ SecuredSettings::SecuredSettings(const std::string& extensions) {
       "= 0\n",
       server.certificate, server.key, machines_.ca());
   for (const std::string role :
-       {"read", "admin", "upload", "enrol", "fdo", "binaries", "symbolizer", "relay"}) {
+       {"read", "admin", "upload", "enrol", "fdo", "binaries", "symbolizer", "relay", "replica"}) {
     const Finished made = run({"plimsoll", "token", "--name", "test-" + role, "--role", role});
     EXPECT_EQ(made.status, 0) << made.err;
     const size_t end_of_token = made.out.find('\n');

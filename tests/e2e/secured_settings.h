@@ -11,7 +11,7 @@
 namespace plimsoll::testing {
 
 // The files of a server with a token of each role: "read", "admin", "upload", "enrol", "fdo", "binaries",
-// "symbolizer", "relay".
+// "symbolizer", "relay", "replica".
 class SecuredSettings {
  public:
   // `extensions` of its certificate say at which addresses it is: "extendedKeyUsage=...\nsubjectAltName=...".
