@@ -63,7 +63,7 @@ Response unauthenticated(const Request& request, bool has_expired) {
   const bool showed_token = http::bearer_token(request).has_value();
   const Error error = has_expired    ? Error{ErrorCode::kDenied,
                                           "the token has expired",
-                                          {},
+                                             {},
                                           "ask the server's administrator for a new one"}
                       : showed_token ? Error{ErrorCode::kDenied,
                                              "unknown token",

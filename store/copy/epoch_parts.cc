@@ -76,11 +76,10 @@ class EpochFacts {
   // One by one: a kernel has some 10 MB of symbols, and an answer a limit that an epoch of many kernels would be over. Of what comes again,
   // the first counts.
   Status read_kernel_symbols(CopiedPart& part) {
-    Status read = for_each(fmt::format("SELECT DISTINCT binary FROM kernel_symbols WHERE {} ORDER BY binary",
-                                       epoch_.condition()),
-                           [&](ByteReader& reader) {
-                             part.kernel_symbols.push_back({reader.read<uint32_t>(), {}});
-                           });
+    Status read =
+        for_each(fmt::format("SELECT DISTINCT binary FROM kernel_symbols WHERE {} ORDER BY binary",
+                             epoch_.condition()),
+                 [&](ByteReader& reader) { part.kernel_symbols.push_back({reader.read<uint32_t>(), {}}); });
     for (KernelSymbols& symbols : part.kernel_symbols) {
       read =
           read ? for_each(fmt::format("SELECT content FROM kernel_symbols WHERE {} AND binary = {} ORDER BY "

@@ -33,7 +33,8 @@ constexpr size_t kCopyIdBytes = 16;
 constexpr const char* kCloseLive = "PRAGMA journal_mode=DELETE;";
 // Whoever knows the seed knows which machines will be drawn.
 constexpr const char* kCloseDraws =
-    "PRAGMA secure_delete=ON; BEGIN; DELETE FROM seed; DELETE FROM stop_log; COMMIT; PRAGMA "
+    "PRAGMA secure_delete=ON; BEGIN; DELETE FROM seed; DELETE FROM stop_log; DELETE FROM writer; COMMIT; "
+    "PRAGMA "
     "journal_mode=DELETE;";
 
 struct Moment {
@@ -202,7 +203,7 @@ Result<DirectoryCopy::File> DirectoryCopies::copy_database(sqlite::Database& dat
       }
     }
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat info {};
+    struct stat info{};
     if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
       return fail_errno(errno, "opening {}", path);
     }

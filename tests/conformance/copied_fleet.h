@@ -73,8 +73,7 @@ class TestedCopiedFleet : public TestedFleet {
       : directory_(*store::DataDirectory::open_for_writing(folder + "/primary")),
         made_(directory_.open_draws()),
         follower_(directory_.path(), folder + "/copies"),
-        fleet_(
-            follower_, [] { return int64_t{0}; }, directory_.access_path()) {}
+        fleet_(follower_, [] { return int64_t{0}; }, directory_.access_path()) {}
 
   const store::Fleet& fleet() const override { return fleet_; }
 

@@ -267,8 +267,7 @@ TEST_F(FleetFollowerTest, WeightsOfADrawThatIsNewerThanTheCopyAreFetched) {
   const auto follower = follow();
   ASSERT_TRUE(follower->follow());
   int64_t rows_read_ns = monotonic_ns_;
-  const store::CopiedFleet fleet(
-      *follower, [&] { return rows_read_ns; }, folder_ / "access.db");
+  const store::CopiedFleet fleet(*follower, [&] { return rows_read_ns; }, folder_ / "access.db");
   const int fetched = requests_;
   EXPECT_EQ(fleet.drawn_weights("d1")->at(0).weight, 4);
   EXPECT_EQ(requests_, fetched) << "it is in the copy";
@@ -318,8 +317,7 @@ TEST_F(FleetFollowerTest, AQuestionThatEndsLeavesNothingBehind) {
 TEST_F(FleetFollowerTest, WithoutACopyQuestionsSayWhatToDo) {
   listen();
   const auto follower = follow();
-  const store::CopiedFleet fleet(
-      *follower, [] { return int64_t{0}; }, folder_ / "access.db");
+  const store::CopiedFleet fleet(*follower, [] { return int64_t{0}; }, folder_ / "access.db");
   const auto machines = fleet.machines();
   ASSERT_FALSE(machines);
   EXPECT_EQ(machines.error().code, ErrorCode::kUnavailable);
