@@ -19,8 +19,8 @@
 #include "store/frames/binding_writer.h"
 #include "store/identity/directory_identity.h"
 #include "store/rollup/hours.h"
+#include "store/segments/encoded_segment.h"
 #include "store/segments/row_order.h"
-#include "store/segments/segment_writer.h"
 
 namespace plimsoll::store {
 namespace {
@@ -205,20 +205,14 @@ class SegmentsWriter {
 
  private:
   Status write_segment() {
-    SegmentEntry segment{.file = fmt::format("{:012}-{}.rows", last_, segments_.size() + 1),
-                         .from_ns = INT64_MAX,
-                         .to_ns = INT64_MIN};
-    for (const Row& row : rows_) {
-      const OriginEntry& origin = entries_.origins[row[Column::kOrigin]];
-      segment.from_ns = std::min(segment.from_ns, origin.from_ns);
-      segment.to_ns = std::max(segment.to_ns, origin.to_ns);
+    auto segment = encode_segment_file(fmt::format("{:012}-{}.rows", last_, segments_.size() + 1),
+                                       std::exchange(rows_, {}), order_, entries_.origins.span(), 0);
+    if (!segment) {
+      return propagate(segment);
     }
-    const EncodedRows encoded = encode_rows(std::exchange(rows_, {}), order_);
-    segment.rows = encoded.rows;
-    segment.bytes = encoded.content.size();
     const Status written =
-        write_file_durably(block_.segments_path() + "/" + segment.file, as_bytes(encoded.content));
-    segments_.push_back(std::move(segment));
+        write_file_durably(block_.segments_path() + "/" + segment->entry.file, as_bytes(segment->content));
+    segments_.push_back(std::move(segment->entry));
     return written;
   }
 

@@ -12,6 +12,8 @@
 #include "store/dictionaries/dictionary_reader.h"
 #include "store/dictionaries/entry_writer.h"
 #include "store/frames/binding_writer.h"
+#include "store/segments/encoded_segment.h"
+#include "store/segments/segment_writer.h"
 
 namespace plimsoll::store {
 namespace {
@@ -231,7 +233,7 @@ Status NewestBlock::write_facts(const Batch& batch) {
   return written;
 }
 
-Result<EncodedRows> NewestBlock::encode(std::vector<Row> rows, const NewEntries& entries) {
+Status NewestBlock::extend_order(const NewEntries& entries) {
   if (block_.order == nullptr) {
     block_.order = std::make_unique<RowOrder>();
   }
@@ -239,43 +241,33 @@ Result<EncodedRows> NewestBlock::encode(std::vector<Row> rows, const NewEntries&
   // A batch without rows leaves the order as it is.
   if (order.workloads() < entries.before.workloads) {
     if (const Status added = order.add_workloads_of(block_.catalogue.database()); !added) {
-      return propagate(added);
+      return added;
     }
   }
   const size_t workloads = entries.after().workloads;
   for (size_t id = order.workloads(); id < workloads; ++id) {
     order.add_workload(entries.workloads[id - entries.before.workloads].job);
   }
-  return encode_rows(std::move(rows), order);
+  return {};
 }
 
 Status NewestBlock::write_segment(Batch& batch, Undo& undo) {
   if (batch.rows.empty()) {
     return {};
   }
-  SegmentEntry segment{
-      .file = fmt::format("{:012}.rows", batch.last), .from_ns = INT64_MAX, .to_ns = INT64_MIN};
   const NewEntries& entries = batch.entries;
-  const size_t first_origin = entries.before.origins;
-  for (const Row& row : batch.rows) {
-    const size_t id = row[Column::kOrigin];
-    if (id < first_origin || id - first_origin >= entries.origins.size()) {
-      return fail(ErrorCode::kInvalid, "a row of origin {}, which is not in the batch", id);
-    }
-    const OriginEntry& origin = entries.origins[id - first_origin];
-    segment.from_ns = std::min(segment.from_ns, origin.from_ns);
-    segment.to_ns = std::max(segment.to_ns, origin.to_ns);
+  const Status extended = extend_order(entries);
+  const auto segment =
+      extended ? encode_segment_file(fmt::format("{:012}.rows", batch.last), std::move(batch.rows),
+                                     *block_.order, entries.origins, entries.before.origins)
+               : propagate(extended);
+  if (!segment) {
+    return propagate(segment);
   }
-  const auto encoded = encode(std::move(batch.rows), entries);
-  if (!encoded) {
-    return propagate(encoded);
-  }
-  segment.rows = encoded->rows;
-  segment.bytes = encoded->content.size();
-  const std::string path = block_.folder.segments_path() + "/" + segment.file;
+  const std::string path = block_.folder.segments_path() + "/" + segment->entry.file;
   undo.set_segment(path);
-  const Status written = write_file_durably(path, as_bytes(encoded->content));
-  return written ? insert_segment(block_.catalogue.database(), segment) : written;
+  const Status written = write_file_durably(path, as_bytes(segment->content));
+  return written ? insert_segment(block_.catalogue.database(), segment->entry) : written;
 }
 
 // What the block covers with the origins that have come, and whether they were its last.
@@ -319,8 +311,12 @@ Status NewestBlock::rehearse(Batch batch) {
   Status written = rolled_back ? Status() : propagate(rolled_back);
   written = written ? write_entries(catalogue, batch.entries, batch.profiles) : written;
   written = written ? write_facts(batch) : written;
-  const auto encoded = written ? encode(std::move(batch.rows), batch.entries) : propagate(written);
-  return encoded ? Status() : propagate(encoded);
+  written = written ? extend_order(batch.entries) : written;
+  if (written) {
+    // Not for the bytes: this too may end the process.
+    encode_rows(std::move(batch.rows), *block_.order);
+  }
+  return written;
 }
 
 std::optional<Status> NewestBlock::write(const BlockFolder& block, const CatalogueWork& work) {

@@ -20,7 +20,6 @@
 #include "store/catalogue/catalogue.h"
 #include "store/door/sink.h"
 #include "store/segments/row_order.h"
-#include "store/segments/segment_writer.h"
 
 namespace plimsoll::store {
 
@@ -81,7 +80,7 @@ class NewestBlock : public Sink {
   Result<DictionarySizes> sizes();
   Status expect_place(const Batch& batch);
   Status write_facts(const Batch& batch);
-  Result<EncodedRows> encode(std::vector<Row> rows, const NewEntries& entries);
+  Status extend_order(const NewEntries& entries);
   Status write_segment(Batch& batch, Undo& undo);
   Result<BlockState> state_after(const NewEntries& entries);
   Result<uint64_t> bytes_of_block();
