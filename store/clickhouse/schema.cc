@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -16,6 +17,7 @@ constexpr uint32_t kTablesFormat = 1;
 constexpr std::string_view kDense = "Delta, ZSTD";  // IDs, which ascend in the order of a table
 constexpr std::string_view kPacked = "ZSTD";
 
+// Entries of dictionaries, without those of code and origins.
 std::vector<Table> entry_tables() {
   return {
       {.name = "machines",
@@ -49,6 +51,11 @@ std::vector<Table> entry_tables() {
                {"builder", "String"}}},
       {.name = "threads", .order = "epoch, id", .own = {{"id", "UInt32"}, {"name", "String"}}},
       {.name = "label_sets", .order = "epoch, id", .own = {{"id", "UInt32"}, {"labels", "String"}}},
+  };
+}
+
+std::vector<Table> code_tables() {
+  return {
       {.name = "binaries",
        .order = "epoch, id",
        .own = {{"id", "UInt32"}, {"identity_kind", "UInt8"}, {"identity", "String"}, {"path", "String"}}},
@@ -62,6 +69,11 @@ std::vector<Table> entry_tables() {
       {.name = "stacks",
        .order = "epoch, id",
        .own = {{"id", "UInt32", kDense}, {"parent", "UInt32", kDense}, {"location", "UInt32", kPacked}}},
+  };
+}
+
+std::vector<Table> origin_tables() {
+  return {
       {.name = "origins",
        .order = "epoch, id",
        .own = {{"id", "UInt32", kDense},
@@ -95,8 +107,8 @@ std::vector<Table> entry_tables() {
   };
 }
 
-// What a batch has beside entries.
-std::vector<Table> fact_tables() {
+// Names of code, in batches of profiles and of names, and the mark of a batch of names.
+std::vector<Table> name_tables() {
   return {
       // A location without frames was looked up in vain: it has one row, with 0 frames.
       {.name = "bindings",
@@ -122,6 +134,12 @@ std::vector<Table> fact_tables() {
                {"looked_at", "String", kPacked}}},
       // The mark of a batch of names, which has rows of the last two tables alone.
       {.name = "name_batches", .order = "batch", .own = {{"written_ns", "Int64"}}},
+  };
+}
+
+// What else a batch of profiles has, and its mark.
+std::vector<Table> fact_tables() {
+  return {
       {.name = "kernel_symbols",
        .order = "epoch, binary",
        .own = {{"binary", "UInt32"}, {"content", "String", kPacked}}},
@@ -163,7 +181,10 @@ std::vector<Table> fact_tables() {
 
 std::vector<Table> make_tables() {
   std::vector<Table> all = entry_tables();
-  std::ranges::move(fact_tables(), std::back_inserter(all));
+  // In the order in which a batch writes them.
+  for (const auto tables_of : {code_tables, origin_tables, name_tables, fact_tables}) {
+    std::ranges::move(tables_of(), std::back_inserter(all));
+  }
   // Whose archive numbers the profiles: the ID of the data directory, in hexadecimal.
   all.push_back(
       {.name = "directories", .order = "directory", .is_by_epoch = false, .own = {{"directory", "String"}}});
