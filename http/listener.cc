@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -20,6 +19,8 @@
 #include "http/byte_budget.h"
 #include "http/connection.h"
 #include "http/exchange.h"
+#include "http/percents.h"
+#include "http/running_requests.h"
 
 namespace plimsoll::http {
 namespace {
@@ -62,27 +63,26 @@ WatchLimits watch_limits(const ListenerOptions& options) {
           .max_connections = options.max_connections};
 }
 
-// In place of libmicrohttpd's: what comes after a zero byte would be lost, so that "%00" stays as it is.
-size_t decode_percents(void* /*server*/, MHD_Connection* /*connection*/, char* text) noexcept {
-  const auto digit_of = [](char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-  };
-  char* to = text;
-  for (const char* from = text; *from != '\0';) {
-    const int high = *from == '%' ? digit_of(from[1]) : -1;
-    const int low = high < 0 ? -1 : digit_of(from[2]);
-    if (low >= 0 && (high != 0 || low != 0)) {
-      *to++ = static_cast<char>(high * 16 + low);
-      from += 3;
-    } else {
-      *to++ = *from++;
+// In place of libmicrohttpd's, which loses what comes after "%00".
+size_t unescape(void* /*server*/, MHD_Connection* /*connection*/, char* text) noexcept {
+  return decode_percents(text);
+}
+
+Status check_options(const ListenerOptions& options, const std::vector<Route>& routes) {
+  const PoolOptions& pools = options.pools;
+  if (options.threads == 0 || pools.control_threads == 0 || pools.long_threads == 0 ||
+      pools.background_threads == 0 || pools.storage_threads == 0 ||
+      options.max_connections < options.threads) {
+    return fail(ErrorCode::kInvalid, "listening on {}: {} threads cannot serve {} connections",
+                options.address, options.threads, options.max_connections);
+  }
+  for (const Route& route : routes) {
+    if (!route.begin_body && route.max_body_bytes > options.max_buffered_bytes) {
+      return fail(ErrorCode::kInvalid, "listening on {}: {} takes {} bytes, of which {} may be buffered",
+                  options.address, route.path, route.max_body_bytes, options.max_buffered_bytes);
     }
   }
-  *to = '\0';
-  return static_cast<size_t>(to - text);
+  return {};
 }
 
 }  // namespace
@@ -140,11 +140,7 @@ struct Listener::Server {
   std::atomic<unsigned> connections = 0;
   std::array<std::atomic<uint64_t>, std::tuple_size_v<decltype(ListenerCounts::answers)>> answers{};
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool stopping = false;  // guarded by mutex, as are the counts
-  unsigned in_handlers = 0;
-  unsigned unfinished = 0;  // in a handler, or with a reply under way
+  RunningRequests running;
 
   std::atomic<bool> gives_up_questions = false;
   RequestPools pools;  // the last member: its threads use the others
@@ -262,20 +258,15 @@ void Listener::Server::charge(Exchange& exchange, Response& response) {
 }
 
 bool Listener::Server::enter_handler(Exchange& exchange) {
-  const std::lock_guard lock(mutex);
-  if (stopping) {
+  if (!running.begin_handler()) {
     return false;
   }
-  ++in_handlers;
-  ++unfinished;
   exchange.counted = true;
   return true;
 }
 
 void Listener::Server::leave_handler() {
-  const std::lock_guard lock(mutex);
-  --in_handlers;
-  changed.notify_all();
+  running.end_handler();
 }
 
 MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchange) {
@@ -363,16 +354,13 @@ void Listener::Server::complete(Exchange& exchange) {
   bodies.drop(exchange);
   RequestPools::leave_place(exchange);
   if (exchange.counted) {
-    const std::lock_guard lock(mutex);
-    --unfinished;
-    changed.notify_all();
+    running.end_reply();
   }
 }
 
 MHD_Result Listener::Server::on_accept(void* server, const sockaddr* /*peer*/, socklen_t /*size*/) {
   auto& self = *static_cast<Server*>(server);
-  const std::lock_guard lock(self.mutex);
-  return self.stopping ? MHD_NO : MHD_YES;
+  return self.running.is_stopping() ? MHD_NO : MHD_YES;
 }
 
 MHD_Result Listener::Server::on_request(void* server, MHD_Connection* connection, const char* url,
@@ -411,11 +399,7 @@ void Listener::Server::on_completed(void* server, MHD_Connection* connection, vo
 }
 
 void Listener::Server::stop() {
-  std::unique_lock lock(mutex);
-  stopping = true;
-  changed.wait(lock, [this] { return in_handlers == 0; });
-  changed.wait_for(lock, kReplyGrace, [this] { return unfinished == 0; });
-  lock.unlock();
+  running.stop(kReplyGrace);
   MHD_stop_daemon(daemon);
 }
 
@@ -439,7 +423,7 @@ MHD_Daemon* Listener::Server::start_daemon(int listening_fd) {
   }
   further.push_back({MHD_OPTION_PER_IP_CONNECTION_LIMIT,
                      static_cast<intptr_t>(options.max_connections_of_address), nullptr});
-  further.push_back({MHD_OPTION_UNESCAPE_CALLBACK, reinterpret_cast<intptr_t>(&decode_percents), nullptr});
+  further.push_back({MHD_OPTION_UNESCAPE_CALLBACK, reinterpret_cast<intptr_t>(&unescape), nullptr});
   further.push_back({MHD_OPTION_END, 0, nullptr});
   return MHD_start_daemon(
       flags, 0, &Server::on_accept, this, &Server::on_request, this, MHD_OPTION_LISTEN_SOCKET, listening_fd,
@@ -497,18 +481,8 @@ void Listener::stop() {
 }
 
 Result<std::unique_ptr<Listener>> Listener::start(ListenerOptions options, std::vector<Route> routes) {
-  const PoolOptions& pools = options.pools;
-  if (options.threads == 0 || pools.control_threads == 0 || pools.long_threads == 0 ||
-      pools.background_threads == 0 || pools.storage_threads == 0 ||
-      options.max_connections < options.threads) {
-    return fail(ErrorCode::kInvalid, "listening on {}: {} threads cannot serve {} connections",
-                options.address, options.threads, options.max_connections);
-  }
-  for (const Route& route : routes) {
-    if (!route.begin_body && route.max_body_bytes > options.max_buffered_bytes) {
-      return fail(ErrorCode::kInvalid, "listening on {}: {} takes {} bytes, of which {} may be buffered",
-                  options.address, route.path, route.max_body_bytes, options.max_buffered_bytes);
-    }
+  if (const Status checked = check_options(options, routes); !checked) {
+    return propagate(checked);
   }
   auto table = RouteTable::create(std::move(routes), std::move(options.path_hints));
   if (!table) {
