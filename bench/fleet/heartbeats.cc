@@ -32,15 +32,6 @@ std::string settings_of(const FleetLoad& load, const std::optional<SecuredFleet>
                                                     static_cast<int64_t>(load.heartbeat_s * 6e3));
 }
 
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) {
-    return 0;
-  }
-  const auto place = static_cast<ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-  std::ranges::nth_element(values, values.begin() + place);
-  return values[static_cast<size_t>(place)];
-}
-
 Status check(const Simulated& simulated, const ServerUnderTest& server) {
   if (simulated.failures.empty()) {
     return {};

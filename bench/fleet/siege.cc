@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -27,14 +26,6 @@ struct Waits {
   std::vector<double> top_ms;
   size_t failures = 0;
 };
-
-double p99(std::vector<double> values) {
-  if (values.empty()) {
-    return 0;
-  }
-  std::ranges::sort(values);
-  return values[static_cast<size_t>(0.99 * static_cast<double>(values.size() - 1))];
-}
 
 // As people and their monitoring ask: each time on a connection of its own.
 Waits ask(const std::string& address, double seconds) {
@@ -138,17 +129,17 @@ Status measure_siege(const Flags& flags, Report& report) {
       "failed",
       flags.quick ? 500 : 5000, besieged.failures, besieged.health_ms.size() + besieged.top_ms.size());
   report.add({.name = "siege_healthz_p99",
-              .value = p99(besieged.health_ms),
+              .value = quantile(besieged.health_ms, 0.99),
               .unit = "ms",
               .peer = "at rest",
-              .peer_value = p99(at_rest.health_ms),
+              .peer_value = quantile(at_rest.health_ms, 0.99),
               .goal = 500,
               .note = what});
   report.add({.name = "siege_top_p99",
-              .value = p99(besieged.top_ms),
+              .value = quantile(besieged.top_ms, 0.99),
               .unit = "ms",
               .peer = "at rest",
-              .peer_value = p99(at_rest.top_ms),
+              .peer_value = quantile(at_rest.top_ms, 0.99),
               .goal_ratio = 1.0 / 3,
               .note = what});
   report.add({.name = "siege_memory",

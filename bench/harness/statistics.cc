@@ -27,6 +27,15 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) {
+    return 0;
+  }
+  const auto place = values.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::ranges::nth_element(values, place);
+  return *place;
+}
+
 Interval mean_interval(std::span<const double> values) {
   const statistics::MeanInterval interval = statistics::mean_interval(values);
   return {interval.mean, interval.low, interval.high};

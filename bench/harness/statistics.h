@@ -11,6 +11,9 @@ namespace plimsoll::bench {
 // The middle value, of an even number of them the mean of the middle two; 0 of none.
 double median(std::vector<double> values);
 
+// The value at `share` (0 to 1) of the way through the sorted values, one of them, rounded down: 0.99 is the 99th percentile; 0 of none.
+double quantile(std::vector<double> values, double share);
+
 struct Interval {
   double center = 0;  // what is estimated: a mean, or a median
   double low = 0;

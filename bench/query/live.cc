@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/harness/scratch_folder.h"
+#include "bench/harness/statistics.h"
 #include "bench/query/names.h"
 #include "bench/query/parts.h"
 #include "bench/store/clock.h"
@@ -121,11 +122,6 @@ struct Times {
   std::vector<double> top;
   std::vector<double> flame;
   std::vector<double> refresh;  // until a snapshot is at hand; of those that had something to read
-
-  static double quantile(std::vector<double> values, double share) {
-    std::ranges::sort(values);
-    return values.empty() ? 0 : values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
-  }
 };
 
 struct TimedView {
@@ -272,9 +268,9 @@ void report_history(const History& history, Report& report) {
   for (const TimedView& view : kTimedViews) {
     const std::vector<double>& live = history.live.*view.times;
     const std::vector<double>& rest = history.rest.*view.times;
-    const double rest_ms = Times::quantile(rest, 0.99);
+    const double rest_ms = quantile(rest, 0.99);
     report.add({.name = fmt::format("{}_live_p99_{}", view.name, history.profiles),
-                .value = Times::quantile(live, 0.99),
+                .value = quantile(live, 0.99),
                 .unit = "ms",
                 .peer = "at rest",
                 .peer_value = rest_ms,
@@ -282,15 +278,14 @@ void report_history(const History& history, Report& report) {
                 .note = fmt::format("of the last hour, {} profiles of history, {} a second coming in; of {} "
                                     "questions, {} at rest; medians {:.1f} and {:.1f} ms",
                                     history.profiles, kProfilesPerS, live.size(), rest.size(),
-                                    Times::quantile(live, 0.5), Times::quantile(rest, 0.5))});
+                                    quantile(live, 0.5), quantile(rest, 0.5))});
   }
   const std::vector<double>& refresh = history.live.refresh;
-  report.add(
-      {.name = fmt::format("refresh_p99_{}", history.profiles),
-       .value = Times::quantile(refresh, 0.99),
-       .unit = "ms",
-       .goal = kGoalRefreshMs,
-       .note = fmt::format("{} refreshes, median {:.1f} ms", refresh.size(), Times::quantile(refresh, 0.5))});
+  report.add({.name = fmt::format("refresh_p99_{}", history.profiles),
+              .value = quantile(refresh, 0.99),
+              .unit = "ms",
+              .goal = kGoalRefreshMs,
+              .note = fmt::format("{} refreshes, median {:.1f} ms", refresh.size(), quantile(refresh, 0.5))});
 }
 
 // The slowest history's quantile to the fastest one's.
@@ -299,7 +294,7 @@ double ratio_of(const std::vector<History>& histories, Times History::* when,
   double slowest_ms = 0;
   double fastest_ms = std::numeric_limits<double>::infinity();
   for (const History& history : histories) {
-    const double ms = Times::quantile(history.*when.*times, share);
+    const double ms = quantile(history.*when.*times, share);
     slowest_ms = std::max(slowest_ms, ms);
     fastest_ms = std::min(fastest_ms, ms);
   }

@@ -1,6 +1,7 @@
 // What every benchmark shares: medians, lines through two points, and how measurements are reported.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -20,6 +21,18 @@ TEST(Median, IsTheMiddleValueOrTheMeanOfTheMiddleTwo) {
   EXPECT_EQ(median({7}), 7);
   EXPECT_EQ(median({9, 1, 100}), 9);
   EXPECT_EQ(median({4, 1, 100, 2}), 3);
+}
+
+TEST(Quantile, IsOneOfTheValues) {
+  EXPECT_EQ(quantile({}, 0.99), 0);
+  EXPECT_EQ(quantile({7}, 0.99), 7);
+  EXPECT_EQ(quantile({30, 10, 20}, 0), 10);
+  EXPECT_EQ(quantile({30, 10, 20}, 1), 30);
+  std::vector<double> values(1000);
+  std::iota(values.begin(), values.end(), 1);
+  std::ranges::shuffle(values, std::mt19937_64(1));
+  EXPECT_EQ(quantile(values, 0.99), 990);
+  EXPECT_EQ(quantile(values, 0.5), 500);
 }
 
 TEST(MeanInterval, IsThatOfStudent) {
