@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/byte_reader.h"
+#include "bench/clickhouse/clickhouse_server.h"
 #include "bench/harness/scratch_folder.h"
 #include "bench/harness/statistics.h"
-#include "bench/store/clickhouse/chdb_server.h"
 #include "bench/store/clickhouse/hand_written.h"
 #include "bench/store/clickhouse/loading.h"
 #include "bench/store/clock.h"
@@ -36,7 +36,7 @@ uint32_t origins_in_all(const Flags& flags) {
 // The same rows in segments and in ClickHouse.
 struct BothStores {
   ScratchFolder folder;
-  ChdbServer server;
+  ClickHouseServer server;
   Segments segments;
   store::LocalRows local;
   Loaded loaded;
@@ -46,7 +46,7 @@ struct BothStores {
 
 Result<BothStores> fill_both(const StackTree& tree, uint32_t origins) {
   auto folder = ScratchFolder::create();
-  auto server = folder ? ChdbServer::start(*folder / "clickhouse") : propagate(folder);
+  auto server = folder ? ClickHouseServer::start_chdb(*folder / "clickhouse") : propagate(folder);
   ProfileRows profiles(tree.first_stack);
   const RowGenerator generate = [&](uint32_t origin, std::vector<store::Row>& rows) {
     profiles.append(origin, rows);
