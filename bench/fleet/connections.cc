@@ -50,12 +50,14 @@ Status Connections::send(uint32_t number) {
 }
 
 Status Connections::connect(uint32_t number) {
-  auto opened = HttpConnection::open(INADDR_LOOPBACK + number % kSourceAddresses, options_.port,
+  Client& client = clients_[number];
+  // Half of the clients begin with either of two ports.
+  const uint16_t port = options_.ports[(number + client.opened++) % options_.ports.size()];
+  auto opened = HttpConnection::open(INADDR_LOOPBACK + number % kSourceAddresses, port,
                                      options_.secured == nullptr ? nullptr : options_.secured->trust());
   if (!opened) {
     return propagate(opened);
   }
-  Client& client = clients_[number];
   client.connection = std::make_unique<HttpConnection>(std::move(*opened));
   client.is_fresh = true;
   epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLET, .data = {.u32 = number}};

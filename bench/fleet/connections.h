@@ -1,4 +1,4 @@
-// The connections of many clients to one server, in one thread.
+// The connections of many clients to a server, or to several, in one thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Connections {
   };
 
   struct Options {
-    uint16_t port = 0;  // of 127.0.0.1
+    std::vector<uint16_t> ports = {};  // of 127.0.0.1; each client opens its connections to them in turn
     uint32_t clients = 0;
     bool keeps = true;  // connections for the next request; else each request has one of its own
     // Present: over TLS, with the headers that this says. Borrowed.
@@ -47,6 +47,7 @@ class Connections {
     std::unique_ptr<HttpConnection> connection;  // null: none is open
     bool is_fresh = false;                       // it has answered nothing yet
     bool is_asking = false;
+    uint32_t opened = 0;  // connections
     std::string method_and_path;
     std::string_view body;
   };

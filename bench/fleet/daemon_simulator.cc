@@ -28,7 +28,7 @@ Result<std::unique_ptr<DaemonSimulator>> DaemonSimulator::create(const Simulator
   std::unique_ptr<DaemonSimulator> simulator(new DaemonSimulator(options, profiles));
   DaemonSimulator& self = *simulator;
   auto connections = Connections::create(
-      {options.port, options.daemons, options.keeps_connections, options.secured},
+      {options.ports, options.daemons, options.keeps_connections, options.secured},
       {.answered = [&self](uint32_t number,
                            const Answer& answer) { return self.take_answer(number, answer); },
        .failed =
@@ -139,7 +139,8 @@ Status DaemonSimulator::take_answer(uint32_t number, const Answer& answer) {
   } else if (answer.status != 200) {
     ++simulated_.failures[fmt::format("status {}: {:.200}", answer.status, answer.body)];
   } else if (request.task == Task::kUpload) {
-    ++simulated_.delivered;
+    simulated_.delivered.push_back(
+        {number, std::move(request.profile.id), std::move(request.profile.draw), now_s()});
   } else if (request.task == Task::kHeartbeat) {
     simulated_.latencies_ms.push_back((now_s() - request.due_s) * 1e3);
     take_heartbeat_reply(number, answer.body);

@@ -1,5 +1,5 @@
-// Many daemons in one thread, which speak to a server as real ones do: they register, send a heartbeat with a census at their time in
-// every interval, and upload a profile when they were drawn and the window is over.
+// Many daemons in one thread, which speak to a server, or to ingest servers in turn, as real ones do: they register, send a heartbeat
+// with a census at their time in every interval, and upload a profile when they were drawn and the window is over.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,27 @@
 namespace plimsoll::bench {
 
 struct SimulatorOptions {
-  uint16_t port = 0;  // the server's, for daemons, on 127.0.0.1
+  // For daemons, on 127.0.0.1. Each daemon opens its connections to them in turn.
+  std::vector<uint16_t> ports = {};
   uint32_t daemons = 0;
   double heartbeat_s = 10;
   bool keeps_connections = true;          // else each request has one of its own
   const SecuredFleet* secured = nullptr;  // borrowed; null: neither TLS nor tokens
 };
 
+// A profile that a server acknowledged.
+struct DeliveredProfile {
+  uint32_t machine = 0;
+  std::string id;             // in hexadecimal
+  std::string draw;           // in which a machine has one profile
+  double acknowledged_s = 0;  // bench/store/clock.h
+};
+
 struct Simulated {
   std::vector<double> latencies_ms;  // of heartbeats, from when each was due until its answer was there
-  uint64_t assigned = 0;     // to one machine each, with a window that is over soon after the last heartbeat
-  uint64_t delivered = 0;    // profiles of these that the server acknowledged
-  uint64_t turned_away = 0;  // uploads that were to come back later, and did
+  uint64_t assigned = 0;  // to one machine each, with a window that is over soon after the last heartbeat
+  std::vector<DeliveredProfile> delivered;   // of these
+  uint64_t turned_away = 0;                  // uploads that were to come back later, and did
   std::map<std::string, uint64_t> failures;  // what went wrong, and how often
 };
 

@@ -59,8 +59,8 @@ void add(const FleetLoad& load, const Simulated& simulated, double cores, uint64
                            "slowest {:.0f} ms; {} profiles of {} asked for, {} times told to come back "
                            "later",
                            what, simulated.latencies_ms.size(), median(simulated.latencies_ms),
-                           std::ranges::max(simulated.latencies_ms), simulated.delivered, simulated.assigned,
-                           simulated.turned_away)});
+                           std::ranges::max(simulated.latencies_ms), simulated.delivered.size(),
+                           simulated.assigned, simulated.turned_away)});
   report.add({.name = load.name + "_server", .value = cores, .unit = "cores", .goal = 1, .note = what});
   report.add({.name = load.name + "_memory",
               .value = static_cast<double>(peak_rss_bytes) / kMebibyte,
@@ -84,7 +84,7 @@ Status measure(const FleetLoad& load, Report& report) {
     return propagate(server);
   }
   ProfileMaker profiles;
-  auto simulator = DaemonSimulator::create({.port = server->fleet_port(),
+  auto simulator = DaemonSimulator::create({.ports = {server->fleet_port()},
                                             .daemons = load.daemons,
                                             .heartbeat_s = load.heartbeat_s,
                                             .keeps_connections = load.keeps_connections,

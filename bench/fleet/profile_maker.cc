@@ -19,6 +19,7 @@ constexpr uint32_t kSampleSets = 500;
 MadeProfile encoded(uint32_t machine, const wire::RawProfile& profile) {
   return {.machine = machine,
           .id = to_hex(profile.profile_id()),
+          .draw = profile.assignment().draw().id(),
           .encoded = wire::encode(profile),
           .window_end_ns = profile.window().end().wall_ns()};
 }

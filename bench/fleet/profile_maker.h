@@ -18,7 +18,8 @@ namespace plimsoll::bench {
 
 struct MadeProfile {
   uint32_t machine = 0;
-  std::string id;  // in hexadecimal
+  std::string id;    // in hexadecimal
+  std::string draw;  // of its assignment
   std::string encoded;
   int64_t window_end_ns = 0;  // wall clock: not to be sent before
 };

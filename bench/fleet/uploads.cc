@@ -67,7 +67,7 @@ Result<UploadStorm::Outcome> UploadStorm::run(uint16_t port, uint32_t daemons, d
   }
   UploadStorm storm(profiles, daemons);
   auto connections = Connections::create(
-      {.port = port, .clients = daemons},
+      {.ports = {port}, .clients = daemons},
       {.answered = [&](uint32_t daemon, const Answer& answer) { return storm.take_answer(daemon, answer); },
        .failed =
            [&](uint32_t daemon, const Error& error) {
