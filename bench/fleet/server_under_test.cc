@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <fstream>
@@ -41,7 +42,7 @@ std::string contents(const std::string& path) {
 
 }  // namespace
 
-Result<ServerUnderTest> ServerUnderTest::start(const std::string& settings) {
+Result<ServerUnderTest> ServerUnderTest::start(const std::string& settings, ServerRole role) {
   auto folder = ScratchFolder::create();
   if (!folder) {
     return propagate(folder);
@@ -49,7 +50,7 @@ Result<ServerUnderTest> ServerUnderTest::start(const std::string& settings) {
   std::ofstream(*folder / "server.toml")
       << "[server]\nlisten = \"127.0.0.1:0\"\nfleet_listen = \"127.0.0.1:0\"\n"
       << settings;
-  ServerUnderTest server(std::move(*folder));
+  ServerUnderTest server(std::move(*folder), role);
   const auto started = server.start_child();
   return started ? Result<ServerUnderTest>(std::move(server)) : propagate(started);
 }
@@ -64,34 +65,62 @@ std::string ServerUnderTest::log_file() const {
   return folder_ / fmt::format("log-{}", starts_);
 }
 
+std::vector<std::string> ServerUnderTest::command() const {
+  std::vector<std::string> argv{sibling_program("plimsoll"), "server", "--config", folder_ / "server.toml"};
+  if (role_ == ServerRole::kIngest) {
+    argv.emplace_back("--role");
+    argv.emplace_back("ingest");
+  } else {
+    argv.emplace_back("--data");
+    argv.push_back(data_dir());
+  }
+  return argv;
+}
+
 Status ServerUnderTest::start_child() {
   ++starts_;
-  auto child = Child::start({sibling_program("plimsoll"), "server", "--config", folder_ / "server.toml",
-                             "--data", folder_ / "data"},
-                            log_file());
+  auto child = Child::start(command(), log_file());
   if (!child) {
     return propagate(child);
   }
   child_ = std::make_unique<Child>(std::move(*child));
   const double deadline_s = now_s() + kStartsWithinS;
-  while (now_s() < deadline_s) {
-    for (const std::string_view name : {"daemons on http://127.0.0.1:", "daemons on https://127.0.0.1:"}) {
-      if (const auto port = number_after<uint16_t>(log(), name)) {
-        fleet_port_ = *port;
-        const auto people = number_after<uint16_t>(log(), name.find("https") == std::string_view::npos
-                                                              ? "API on http://127.0.0.1:"
-                                                              : "API on https://127.0.0.1:");
-        people_port_ = people.value_or(0);
-        return people ? Status() : propagate(people);
-      }
+  while (!has_read_ports()) {
+    if (now_s() >= deadline_s) {
+      return fail(ErrorCode::kUnavailable, "the server does not listen after {} s: {}", kStartsWithinS,
+                  log());
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  return fail(ErrorCode::kUnavailable, "the server does not listen after {} s: {}", kStartsWithinS, log());
+  return {};
+}
+
+// One line of the log names both.
+bool ServerUnderTest::has_read_ports() {
+  const std::string text = log();
+  for (const std::string_view scheme : {"http", "https"}) {
+    const auto port_behind = [&](std::string_view listener) {
+      return number_after<uint16_t>(text, fmt::format("{} on {}://127.0.0.1:", listener, scheme));
+    };
+    const auto fleet = port_behind("daemons");
+    const auto people = port_behind(role_ == ServerRole::kIngest ? "health" : "API");
+    if (fleet && people) {
+      fleet_port_ = *fleet;
+      people_port_ = *people;
+      return true;
+    }
+  }
+  return false;
 }
 
 std::string ServerUnderTest::log() const {
   return contents(log_file());
+}
+
+std::string ServerUnderTest::log_end() const {
+  constexpr size_t kShownBytes = 2000;
+  const std::string text = log();
+  return text.substr(text.size() - std::min(text.size(), kShownBytes));
 }
 
 Result<double> ServerUnderTest::cpu_s() const {
