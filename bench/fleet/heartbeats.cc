@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "base/resource_limit.h"
 #include "bench/fleet/daemon_simulator.h"
+#include "bench/fleet/fleet_load.h"
 #include "bench/fleet/parts.h"
 #include "bench/fleet/secured_fleet.h"
 #include "bench/fleet/server_under_test.h"
@@ -23,25 +23,16 @@ struct FleetLoad {
   bool is_secured;  // by TLS and tokens
 };
 
-std::string settings_of(const FleetLoad& load, const std::optional<SecuredFleet>& secured) {
-  return (secured ? secured->settings() : "") + fmt::format(
-                                                    "[fleet]\nheartbeat = \"{0}ms\"\n"
-                                                    "[collect]\nwindow = \"{0}ms\"\n"
-                                                    "[draw]\ninterval = \"{1}ms\"\npercent = 1\n",
-                                                    static_cast<int64_t>(load.heartbeat_s * 1e3),
-                                                    static_cast<int64_t>(load.heartbeat_s * 6e3));
+// A window is as long as an interval of heartbeats, and a draw comes every six of them.
+std::string settings_for(const FleetLoad& load, const std::optional<SecuredFleet>& secured) {
+  return (secured ? secured->settings() : "") +
+         settings_of(
+             {.heartbeat_s = load.heartbeat_s, .window_s = load.heartbeat_s, .draw_s = 6 * load.heartbeat_s});
 }
 
+// With the end of the server's log where daemons met failures.
 Status check(const Simulated& simulated, const ServerUnderTest& server) {
-  if (simulated.failures.empty()) {
-    return {};
-  }
-  std::string what;
-  for (const auto& [failure, times] : simulated.failures) {
-    what += fmt::format("\n{} times: {}", times, failure);
-  }
-  return fail(ErrorCode::kUnavailable, "simulated daemons met failures:{}\nthe server's log ends with: {}",
-              what, server.log().substr(server.log().size() - std::min<size_t>(server.log().size(), 2000)));
+  return expect_no_failures(simulated, fmt::format("the server's log ends with: {}", server.log_end()));
 }
 
 void add(const FleetLoad& load, const Simulated& simulated, double cores, uint64_t peak_rss_bytes,
@@ -50,17 +41,11 @@ void add(const FleetLoad& load, const Simulated& simulated, double cores, uint64
       fmt::format("{} daemons every {} s, {}", load.daemons, load.heartbeat_s,
                   load.keeps_connections ? "each on its connection" : "a connection for each request") +
       (load.is_secured ? ", over TLS, known by tokens" : "");
-  report.add(
-      {.name = load.name + "_p99",
-       .value = quantile(simulated.latencies_ms, 0.99),
-       .unit = "ms",
-       .goal = 50,
-       .note = fmt::format("{}: {} heartbeats from when they were due, the middle one {:.2f} ms, the "
-                           "slowest {:.0f} ms; {} profiles of {} asked for, {} times told to come back "
-                           "later",
-                           what, simulated.latencies_ms.size(), median(simulated.latencies_ms),
-                           std::ranges::max(simulated.latencies_ms), simulated.delivered.size(),
-                           simulated.assigned, simulated.turned_away)});
+  report.add({.name = load.name + "_p99",
+              .value = quantile(simulated.latencies_ms, 0.99),
+              .unit = "ms",
+              .goal = 50,
+              .note = fmt::format("{}: {}", what, summary_of(simulated))});
   report.add({.name = load.name + "_server", .value = cores, .unit = "cores", .goal = 1, .note = what});
   report.add({.name = load.name + "_memory",
               .value = static_cast<double>(peak_rss_bytes) / kMebibyte,
@@ -79,7 +64,7 @@ Status measure(const FleetLoad& load, Report& report) {
     }
     secured.emplace(std::move(*made));
   }
-  auto server = files ? ServerUnderTest::start(settings_of(load, secured)) : propagate(files);
+  auto server = files ? ServerUnderTest::start(settings_for(load, secured)) : propagate(files);
   if (!server) {
     return propagate(server);
   }
