@@ -90,7 +90,7 @@ MadeProfile ProfileMaker::make(uint32_t machine, const wire::Assignment& assignm
   return encoded(machine, generate(machine, assignment));
 }
 
-std::deque<MadeProfile> ProfileMaker::make_many(uint32_t count) {
+std::deque<MadeProfile> ProfileMaker::make_many(uint32_t count, uint32_t first) {
   wire::Assignment assignment;
   assignment.set_id("many");
   assignment.set_duration_ns(10 * kNsPerSecond);
@@ -100,8 +100,9 @@ std::deque<MadeProfile> ProfileMaker::make_many(uint32_t count) {
     profiles.push_back(generate(i, assignment));
   }
   std::deque<MadeProfile> made;
-  for (uint32_t machine = 0; machine < count; ++machine) {
-    wire::RawProfile& profile = profiles[machine % kSampleSets];
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t machine = first + i;
+    wire::RawProfile& profile = profiles[i % kSampleSets];
     profile.set_profile_id(numbered_id(machine));
     *profile.mutable_machine() = simulated_machine(machine);
     made.push_back(encoded(machine, profile));

@@ -40,8 +40,8 @@ class ProfileMaker {
 
   // Of one window of a machine: 2,000 samples. Any thread.
   MadeProfile make(uint32_t machine, const wire::Assignment& assignment);
-  // Many of windows that are over, each of a machine of its own, in half a millisecond each: there are 500 sets of samples.
-  std::deque<MadeProfile> make_many(uint32_t count);
+  // Many of windows that are over, each of a machine of its own, from `first` on, in half a millisecond each: there are 500 sets of samples.
+  std::deque<MadeProfile> make_many(uint32_t count, uint32_t first = 0);
 
   // The same in the background; one thread orders and takes.
   void order(uint32_t machine, const wire::Assignment& assignment);
