@@ -6,7 +6,7 @@
 namespace plimsoll::bench {
 namespace {
 
-const std::array<Part, 5> kParts{{
+const std::array<Part, 6> kParts{{
     {"draws", "a draw over a million machines in a thousand strata, with minima for strata and jobs",
      measure_draws},
     {"heartbeats", "a server with 10,000 daemons that send heartbeats, and profiles when drawn",
@@ -14,6 +14,10 @@ const std::array<Part, 5> kParts{{
     {"heartbeats_short",
      "the same of daemons that open a connection for each request (--full: 100,000 of them)",
      measure_short_heartbeats},
+    {"roles",
+     "ingest servers in front of a server with its rows in ClickHouse, beside one server (--full: 100,000 "
+     "daemons)",
+     measure_roles},
     {"uploads", "a server to which ten times as many profiles are offered as it can take", measure_uploads},
     {"siege", "what people wait for while others do what they can against the server", measure_siege},
 }};

@@ -20,6 +20,10 @@ Status measure_heartbeats(const Flags& flags, Report& report);
 // The same of daemons that open a connection for each request, without TLS; in full of 100,000 of them, one heartbeat a minute each.
 Status measure_short_heartbeats(const Flags& flags, Report& report);
 
+// What users and daemons meet where the work is split: ingest servers in front of a server with its rows in ClickHouse. Beside one server
+// without roles, but for --quick. In full of 100,000 daemons, one heartbeat a minute each. Skipped where Debian's ClickHouse is missing.
+Status measure_roles(const Flags& flags, Report& report);
+
 // What a server takes in where ten times as many profiles are offered as it can.
 Status measure_uploads(const Flags& flags, Report& report);
 
