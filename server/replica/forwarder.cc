@@ -59,6 +59,20 @@ class AnswerFile : public http::BodySink {
   uint64_t bytes_ = 0;
 };
 
+// Whether a segment is "." or "..", which the client would take out of the path: what comes out is the path of another route, whose right
+// nobody has asked for here.
+bool leaves_route(std::string_view path) {
+  while (!path.empty()) {
+    const size_t slash = path.find('/');
+    const std::string_view segment = path.substr(0, slash);
+    if (segment == "." || segment == "..") {
+      return true;
+    }
+    path = slash == std::string_view::npos ? "" : path.substr(slash + 1);
+  }
+  return false;
+}
+
 // The same path and parameters that the listener has decoded.
 std::string target_of(const http::Request& request) {
   std::string target;
@@ -176,6 +190,9 @@ http::Response Forwarder::forward(const http::Request& request) const {
                        request.path),
                   "primary.server there must name the server that has the data directory")
             .error());
+  }
+  if (leaves_route(request.path)) {
+    return http::error_response(fail(ErrorCode::kNotFound, "no such path: {}", request.path).error());
   }
   const bool is_question = request.method == "GET";
   Deadline deadline("the request", settings_.max_time, is_question ? request.is_abandoned : nullptr);

@@ -104,6 +104,20 @@ TEST_F(ForwarderTest, OrdersAreSentOnceWithTheirBodies) {
   EXPECT_EQ(ordered_, 1);
 }
 
+// The right that was asked for is that of the route's own path.
+TEST_F(ForwarderTest, PathsThatLeaveTheirRouteAreNotSent) {
+  const Forwarder forwarder(settings());
+  for (const char* path :
+       {"/api/v1/bursts/recordings/../../audit", "/api/v1/functions/..", "/api/v1/functions/./a",
+        "/api/v1/experiments/../machines/revoke", "/api/v1/functions/a/../../directory"}) {
+    EXPECT_EQ(forwarder.forward({.method = "GET", .path = path}).status, 404) << path;
+    EXPECT_EQ(forwarder.forward({.method = "DELETE", .path = path}).status, 404) << path;
+  }
+  EXPECT_TRUE(received_.empty());
+  EXPECT_EQ(forwarder.forward({.method = "GET", .path = "/api/v1/functions/..a/b..c"}).status, 200);
+  EXPECT_EQ(only_request().path, "/api/v1/functions/..a/b..c");
+}
+
 TEST_F(ForwarderTest, LongAnswersComeFromTheDiskAsTheyWere) {
   response_.body.assign(9 << 20, 'x');
   response_.body.back() = 'y';
