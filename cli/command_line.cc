@@ -34,6 +34,7 @@
 #include "cli/wsmeter_command_line.h"
 #include "config/variables.h"
 #include "proto/protobuf_log.h"
+#include "server/server_role.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -124,7 +125,7 @@ void add_server(CLI::App& app, ServerOptions& options) {
                    "batches to the server in ingest.server; or query, which answers questions beside the "
                    "server in primary.server")
       ->type_name("ROLE")
-      ->check(CLI::IsMember({"server", "symbolizer", "ingest", "query"}));
+      ->check(CLI::IsMember(server::server_role_names()));
   command->add_flag("--standby", options.is_standby,
                     "Wait while another process writes the data directory; take over when that process ends");
   command->footer(

@@ -10,6 +10,7 @@
 #include "config/daemon_config.h"
 #include "config/server_config.h"
 #include "server/config_check.h"
+#include "server/server_role.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -65,8 +66,9 @@ std::vector<ConfigFinding> findings(const ConfigOptions& options) {
     const auto config = config::load_daemon_config(inputs_of(options));
     return config ? check_daemon(*config) : std::vector{error_of(config.error())};
   }
-  const auto config = config::load_server_config(inputs_of(options));
-  return config ? server::check_config(*config, wall_now_ns()) : std::vector{error_of(config.error())};
+  const auto role = server::parse_server_role(options.role);
+  const auto config = role ? config::load_server_config(inputs_of(options)) : propagate(role);
+  return config ? server::check_config(*config, *role, wall_now_ns()) : std::vector{error_of(config.error())};
 }
 
 }  // namespace
@@ -85,6 +87,10 @@ Status show_config(const ConfigOptions& options) {
 }
 
 Status check_config(const ConfigOptions& options) {
+  if (options.is_daemon && options.role != "server") {
+    return with_hint(with_field(fail(ErrorCode::kInvalid, "plimsolld has no roles"), "--role"),
+                     "leave out --role or --daemon");
+  }
   const std::vector<ConfigFinding> found = findings(options);
   const auto errors = std::ranges::count_if(found, &ConfigFinding::is_error);
   query::Table table;
@@ -96,9 +102,11 @@ Status check_config(const ConfigOptions& options) {
                                     options.path.empty() ? "the configuration without a file" : options.path,
                                     errors, static_cast<ptrdiff_t>(found.size()) - errors));
   const Status printed = print(std::move(table), options.form);
+  const std::string command = options.is_daemon          ? "plimsolld"
+                              : options.role == "server" ? "plimsoll server"
+                                                         : "plimsoll server --role " + options.role;
   return printed && errors > 0
-             ? Status(fail(ErrorCode::kCorrupt, "{} would not start with this configuration",
-                           options.is_daemon ? "plimsolld" : "plimsoll server"))
+             ? Status(fail(ErrorCode::kCorrupt, "{} would not start with this configuration", command))
              : printed;
 }
 

@@ -9,8 +9,9 @@
 namespace plimsoll::cli {
 
 struct ConfigOptions {
-  std::string path;        // of the configuration file; empty: none
-  bool is_daemon = false;  // plimsolld's; else the server's
+  std::string path;             // of the configuration file; empty: none
+  bool is_daemon = false;       // plimsolld's; else the server's
+  std::string role = "server";  // that a check is for, as ServerOptions has it
   query::TableForm form = query::TableForm::kText;
 };
 

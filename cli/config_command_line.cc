@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/views/flags.h"
+#include "server/server_role.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -33,6 +34,13 @@ void add_config_commands(CLI::App& app, ConfigOptions& options) {
   auto* check = config->add_subcommand(
       "check", "Check a configuration, and the files and addresses it names, before a server starts with it");
   add_config_options(*check, options);
+  check
+      ->add_option(
+          "--role", options.role,
+          "Role of the server that is to use it, as of plimsoll server: server (default), symbolizer, "
+          "ingest or query")
+      ->type_name("ROLE")
+      ->check(CLI::IsMember(server::server_role_names()));
   check->footer(
       R"(Errors keep the server from starting; warnings do not. Nothing is written, and a running server is not disturbed.
 Exit status 1 where there is an error.
@@ -41,6 +49,8 @@ Examples:
   # before a restart or a reload
   plimsoll config check --config /etc/plimsoll/server.toml
   plimsoll config check --config /etc/plimsoll/daemon.toml --daemon
+  # of an ingest server
+  plimsoll config check --role ingest --config /etc/plimsoll/ingest.toml
 )");
 }
 

@@ -244,6 +244,13 @@ bool asks_for_tls(const Credentials& credentials) {
   return !credentials.ca.empty() || !credentials.certificate.empty();
 }
 
+std::string with_scheme(std::string base_url, const Credentials& credentials) {
+  if (base_url.find("://") == std::string::npos) {
+    base_url.insert(0, asks_for_tls(credentials) ? "https://" : "http://");
+  }
+  return base_url;
+}
+
 bool is_plain(std::string_view url) {
   constexpr std::string_view kPlain = "http://";
   return url.size() >= kPlain.size() && ::strncasecmp(url.data(), kPlain.data(), kPlain.size()) == 0;
@@ -429,13 +436,11 @@ void Client::HandleDeleter::operator()(void* handle) const {
 
 Client::Client(ClientOptions options) : options_(std::move(options)) {
   prepare_curl();
-  if (options_.base_url.find("://") == std::string::npos) {
-    options_.base_url.insert(0, asks_for_tls(options_.credentials) ? "https://" : "http://");
-  }
+  options_.base_url = with_scheme(std::move(options_.base_url), options_.credentials);
   while (options_.base_url.ends_with('/')) {
     options_.base_url.pop_back();
   }
-  if (!options_.credentials.token.empty() && is_plain(options_.base_url) && !is_loopback(options_.base_url)) {
+  if (!options_.credentials.token.empty() && is_unencrypted(options_.base_url, options_.credentials)) {
     log_warning("the token for {} is sent unencrypted: use https:// (server.certificate)", options_.base_url);
   }
   handle_.reset(curl_easy_init());
@@ -519,6 +524,11 @@ Result<Response> Client::exchange(const Sent& sent, const Fields& further_header
           : std::unexpected(transport_error(code, url, error_text.data(), reception, options_));
   curl_easy_reset(handle);  // drops the pointers to what lives here
   return result;
+}
+
+bool is_unencrypted(std::string_view base_url, const Credentials& credentials) {
+  const std::string url = with_scheme(std::string(base_url), credentials);
+  return is_plain(url) && !is_loopback(url);
 }
 
 std::string url_encode(std::string_view text) {

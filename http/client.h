@@ -102,6 +102,9 @@ class Client {
   std::unique_ptr<void, HandleDeleter> handle_;
 };
 
+// Whether requests to that address (ClientOptions::base_url) leave this machine unencrypted, and tokens with them.
+bool is_unencrypted(std::string_view base_url, const Credentials& credentials);
+
 // Everything but letters, digits and "-._~" as %XX: for one path segment, query key or value.
 std::string url_encode(std::string_view text);
 

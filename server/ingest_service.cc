@@ -86,6 +86,11 @@ std::string ingest_metrics(const RelayStatus& status, const http::ListenerCounts
   return metrics.text();
 }
 
+Status IngestService::check(const config::ServerConfig& config) {
+  const auto primary = primary_of(config);
+  return primary ? Status() : propagate(primary);
+}
+
 Result<std::unique_ptr<IngestService>> IngestService::start(const config::ServerConfig& config) {
   auto primary = primary_of(config);
   if (!primary) {

@@ -17,6 +17,8 @@ class IngestService {
   // Of the configuration, its tables [ingest] and [server] without server.data, access.machine_ca, access.allow_unauthenticated,
   // fleet.max_connections and limits.max_profile_bytes.
   static Result<std::unique_ptr<IngestService>> start(const config::ServerConfig& config);
+  // What start() would find wrong in it before it listens. Reads the file of the token.
+  static Status check(const config::ServerConfig& config);
   IngestService(const IngestService&) = delete;
   IngestService& operator=(const IngestService&) = delete;
   ~IngestService() { stop(); }

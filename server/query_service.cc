@@ -146,6 +146,12 @@ QueryService::QueryService(UniqueFd lock, std::unique_ptr<Authenticator> authent
               *follower_, [&followed = rows_] { return followed.last_read_ns(); }, data_dir + "/access.db"),
           data_dir) {}
 
+Status QueryService::check(const config::ServerConfig& config) {
+  const Status sound = check_primary(config);
+  const auto fetcher = sound ? fetcher_settings(config) : propagate(sound);
+  return fetcher ? Status() : propagate(fetcher);
+}
+
 Result<std::unique_ptr<QueryService>> QueryService::start(const config::ServerConfig& config) {
   if (const Status sound = check_primary(config); !sound) {
     return propagate(sound);

@@ -31,6 +31,8 @@ class QueryService {
   // Of the configuration, its tables [server] without fleet_listen, [access], [query] and [primary], and the table [store] for where
   // ClickHouse is as this machine reaches it. kInvalid for a folder that is a data directory.
   static Result<std::unique_ptr<QueryService>> start(const config::ServerConfig& config);
+  // What start() would find wrong in it before it writes anything. Reads the file of the token.
+  static Status check(const config::ServerConfig& config);
   QueryService(const QueryService&) = delete;
   QueryService& operator=(const QueryService&) = delete;
   ~QueryService() { stop(); }

@@ -86,6 +86,11 @@ std::vector<http::Route> worker_health_routes(const symbolizer::RemoteWorker& wo
                             [&worker] { return worker_metrics(worker.status()); });
 }
 
+Status SymbolizerService::check(const config::ServerConfig& config) {
+  const auto settings = worker_settings(config, {});
+  return settings ? Status() : propagate(settings);
+}
+
 Result<std::unique_ptr<SymbolizerService>> SymbolizerService::start(const config::ServerConfig& config,
                                                                     symbolizer::TableWorker table_worker) {
   auto settings = worker_settings(config, std::move(table_worker));

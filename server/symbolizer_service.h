@@ -17,6 +17,8 @@ class SymbolizerService {
   // Of the configuration, its table [symbolizer] and symbols.max_memory_bytes. `table_worker` starts the process that parses binaries.
   static Result<std::unique_ptr<SymbolizerService>> start(const config::ServerConfig& config,
                                                           symbolizer::TableWorker table_worker);
+  // What start() would find wrong in it before it listens. Reads the file of the token.
+  static Status check(const config::ServerConfig& config);
   SymbolizerService(const SymbolizerService&) = delete;
   SymbolizerService& operator=(const SymbolizerService&) = delete;
   ~SymbolizerService() { stop(); }

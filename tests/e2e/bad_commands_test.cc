@@ -109,6 +109,8 @@ std::vector<BadCommand> wrong_servers(const TemporaryFolder& folder, const std::
       {{"server", "--role", "query"}, "(field: --data)"},
       {{"server", "--role", "query", "--data", folder / "query"}, "(field: primary.server)"},
       {{"server", "--role", "captain"}, "captain"},
+      {{"config", "check", "--role", "captain"}, "--role: captain not in"},
+      {{"config", "check", "--daemon", "--role", "ingest"}, "(field: --role)"},
       {{"server", "--standby"}, "(field: --data)"},
       {{"server", "--standby", "--role", "symbolizer"}, "(field: --standby)"},
       {{"server", "--data", folder / "new", "--listen", "nonsense"}, "write HOST:PORT"},

@@ -31,6 +31,7 @@ constexpr std::string_view kProtobuf = "application/x-protobuf";
 const std::map<std::string, std::string> kNotRun = {
     {"plimsoll binaries show", "names a build that the reader has; binaries_test runs it"},
     {"plimsoll calibrate", "samples the whole machine for minutes; calibrate_test runs it"},
+    {"plimsoll config check --role", "names a file that the reader has; config_check_test has such files"},
     {"plimsoll demo", "samples the whole machine"},
     {"plimsoll server", "goes on until it is stopped; server_test runs it"},
     {"plimsoll experiment report", "compares what came in after the definition"},

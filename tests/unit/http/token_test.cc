@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "http/caller.h"
+#include "http/client.h"
 
 namespace plimsoll::http {
 namespace {
@@ -87,6 +88,16 @@ TEST(Caller, ThatIsAMachineSpeaksForItselfAlone) {
   EXPECT_EQ(may_speak_for(machine, "m2").error().code, ErrorCode::kDenied);
   EXPECT_EQ(may_speak_for(machine, "").error().code, ErrorCode::kDenied);
   EXPECT_TRUE(may_speak_for({Role::kUpload, "relay"}, "m2"));
+}
+
+TEST(Unencrypted, WhatLeavesThisMachineWithoutTls) {
+  EXPECT_TRUE(is_unencrypted("plimsoll:7070", {}));
+  EXPECT_TRUE(is_unencrypted("HTTP://plimsoll:7070/", {}));
+  EXPECT_TRUE(is_unencrypted("http://plimsoll:7070", {.ca = "ca.pem"})) << "refused once it is asked";
+  EXPECT_FALSE(is_unencrypted("plimsoll:7070", {.ca = "ca.pem"}));
+  EXPECT_FALSE(is_unencrypted("https://plimsoll:7070", {}));
+  EXPECT_FALSE(is_unencrypted("127.0.0.1:7070", {}));
+  EXPECT_FALSE(is_unencrypted("http://localhost:7070", {}));
 }
 
 }  // namespace

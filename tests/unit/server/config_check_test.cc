@@ -25,7 +25,7 @@ const std::string kHash(64, 'a');
 class ConfigCheck : public ::testing::Test {
  protected:
   // A line for each finding: "error KEY: WHAT".
-  std::vector<std::string> findings(std::string toml) {
+  std::vector<std::string> findings(std::string toml, ServerRole role = ServerRole::kServer) {
     for (size_t at = toml.find("FOLDER"); at != std::string::npos; at = toml.find("FOLDER")) {
       toml.replace(at, std::string_view("FOLDER").size(), folder_.path());
     }
@@ -33,11 +33,16 @@ class ConfigCheck : public ::testing::Test {
     const auto config = config::load_server_config({.path = folder_ / "server.toml"});
     EXPECT_TRUE(config) << config.error().text();
     std::vector<std::string> lines;
-    for (const ConfigFinding& finding : check_config(*config, *parse_time_ns("2027-01-01T00:00:00Z", 0))) {
+    for (const ConfigFinding& finding :
+         check_config(*config, role, *parse_time_ns("2027-01-01T00:00:00Z", 0))) {
       lines.push_back(
           fmt::format("{} {}: {}", finding.is_error ? "error" : "warning", finding.key, finding.what));
     }
     return lines;
+  }
+  void write_secret(const std::string& name, std::string_view text) {
+    write(name, text);
+    std::filesystem::permissions(folder_ / name, std::filesystem::perms::owner_read);
   }
   void write(const std::string& name, std::string_view text) {
     std::ofstream(folder_ / name, std::ios::binary) << text;
@@ -191,6 +196,76 @@ TEST_F(ConfigCheck, LooksAtSourceServers) {
   EXPECT_THAT(urls("\"/build = https://code.example/{path}\""), IsEmpty());
   EXPECT_THAT(urls("\"https://code.example/{path}\""),
               ElementsAre(AllOf(HasSubstr("sources.urls"), HasSubstr("is not a source server"))));
+}
+
+TEST_F(ConfigCheck, RolesNeedNoDataDirectory) {
+  write_secret("token", "plm_0123456789abcdef\n");
+  EXPECT_THAT(findings("[symbolizer]\nserver = \"https://plimsoll:7070\"\ntoken_file = \"FOLDER/token\"\n",
+                       ServerRole::kSymbolizer),
+              IsEmpty());
+  EXPECT_THAT(findings("[ingest]\nserver = \"https://plimsoll:7071\"\ntoken_file = \"FOLDER/token\"\n",
+                       ServerRole::kIngest),
+              IsEmpty());
+  EXPECT_THAT(findings("[server]\ndata = \"FOLDER/query\"\n"
+                       "[primary]\nserver = \"https://plimsoll:7070\"\ntoken_file = \"FOLDER/token\"\n",
+                       ServerRole::kQuery),
+              IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "query")) << "a check makes nothing";
+}
+
+TEST_F(ConfigCheck, RolesNeedTheirServer) {
+  EXPECT_THAT(findings("", ServerRole::kSymbolizer), ElementsAre(StartsWith("error symbolizer.server: ")));
+  EXPECT_THAT(findings("", ServerRole::kIngest), ElementsAre(StartsWith("error ingest.server: ")));
+  EXPECT_THAT(findings("", ServerRole::kQuery), ElementsAre(StartsWith("error server.data: ")));
+  EXPECT_THAT(findings("[server]\ndata = \"FOLDER/query\"\n", ServerRole::kQuery),
+              ElementsAre(StartsWith("error primary.server: ")));
+  std::filesystem::create_directory(folder_ / "data");
+  write("data/FORMAT", "9\n");
+  EXPECT_THAT(
+      findings("[server]\ndata = \"FOLDER/data\"\n[primary]\nserver = \"127.0.0.1:7070\"\n",
+               ServerRole::kQuery),
+      ElementsAre(AllOf(StartsWith("error server.data: "), HasSubstr("is the data directory of a server"))));
+}
+
+TEST_F(ConfigCheck, RolesNameFilesThatTheyCannotRead) {
+  write("empty", "\n");
+  std::filesystem::permissions(folder_ / "empty",
+                               std::filesystem::perms::owner_read | std::filesystem::perms::others_read);
+  EXPECT_THAT(findings("[ingest]\nserver = \"plimsoll:7071\"\ntoken_file = \"FOLDER/empty\"\n"
+                       "server_ca = \"FOLDER/none.pem\"\n",
+                       ServerRole::kIngest),
+              ElementsAre(StartsWith("error ingest.token_file: "),
+                          AllOf(StartsWith("error ingest.server_ca: "), HasSubstr("none.pem")),
+                          AllOf(StartsWith("warning ingest.token_file: "), HasSubstr("chmod 600"))));
+  EXPECT_THAT(findings("[server]\ndata = \"FOLDER/query\"\n[primary]\nserver = \"https://plimsoll:7070\"\n"
+                       "[store]\npassword_file = \"FOLDER/none\"\n",
+                       ServerRole::kQuery),
+              ElementsAre(StartsWith("error store.password_file: ")));
+}
+
+TEST_F(ConfigCheck, RolesWarnOfWhatGoesUnencryptedToTheirServer) {
+  const auto asking = [this](const std::string& server) {
+    return findings("[server]\ndata = \"FOLDER/query\"\n[primary]\nserver = \"" + server + "\"\n",
+                    ServerRole::kQuery);
+  };
+  EXPECT_THAT(asking("plimsoll:7070"),
+              ElementsAre(AllOf(StartsWith("warning primary.server: "), HasSubstr("https://plimsoll:7070"))));
+  EXPECT_THAT(asking("http://plimsoll:7070"),
+              ElementsAre(AllOf(StartsWith("warning primary.server: "), HasSubstr("https://plimsoll:7070"))));
+  EXPECT_THAT(asking("127.0.0.1:7070"), IsEmpty());
+  EXPECT_THAT(asking("https://plimsoll:7070"), IsEmpty());
+}
+
+// Daemons are authenticated by the server that the ingest server asks; what asks for its health is not.
+TEST_F(ConfigCheck, IngestServersAreReachedByDaemonsWithAToken) {
+  write_secret("token", "plm_0123456789abcdef\n");
+  const std::string addresses = "[server]\nlisten = \"0.0.0.0:7070\"\nfleet_listen = \"0.0.0.0:7071\"\n";
+  const std::string server = "[ingest]\nserver = \"https://plimsoll:7071\"\n";
+  EXPECT_THAT(findings(addresses + server, ServerRole::kIngest),
+              ElementsAre(StartsWith("error server.fleet_listen: "), StartsWith("error server.listen: ")));
+  EXPECT_THAT(findings(addresses + server + "token_file = \"FOLDER/token\"\n", ServerRole::kIngest),
+              ElementsAre(AllOf(StartsWith("warning server.fleet_listen: "), HasSubstr("without TLS")),
+                          StartsWith("error server.listen: ")));
 }
 
 }  // namespace
