@@ -2,7 +2,9 @@
 
 #include <csignal>
 #include <ctime>
+#include <functional>
 #include <memory>
+#include <string_view>
 
 #include "base/log.h"
 #include "cli/command_line.h"
@@ -13,6 +15,7 @@
 #include "server/memory/memory.h"
 #include "server/query_service.h"
 #include "server/server.h"
+#include "server/server_role.h"
 #include "server/standby.h"
 #include "server/symbolizer_service.h"
 
@@ -20,7 +23,9 @@ namespace plimsoll::cli {
 
 namespace {
 
-Result<config::ServerConfig> read_config(const ServerOptions& options) {
+using config::ServerConfig;
+
+Result<ServerConfig> read_config(const ServerOptions& options) {
   config::LoadInputs inputs;
   if (!options.config_path.empty()) {
     inputs.path = options.config_path;
@@ -30,16 +35,8 @@ Result<config::ServerConfig> read_config(const ServerOptions& options) {
   return loaded ? std::move(loaded) : propagate(loaded, "reading the configuration");
 }
 
-// Of a server or a query server.
-template <typename Reloaded>
-void reload(Reloaded& server, const ServerOptions& options) {
-  const auto config = read_config(options);
-  const Status done = config ? server.reload(*config) : propagate(config);
-  if (done) {
-    log_info("reloaded tokens and certificates; other keys apply after a restart");
-  } else {
-    log_error("reloading: {}", done.error().text());
-  }
+const char* scheme_of(const ServerConfig& config) {
+  return config.certificate.empty() ? "http" : "https";
 }
 
 // Blocked before any thread is made, so that only sigwait() takes them.
@@ -53,70 +50,89 @@ sigset_t block_signals() {
   return signals;
 }
 
-Status run_symbolizer(const config::ServerConfig& config, const sigset_t& signals) {
-  auto service = server::SymbolizerService::start(config, table_worker());
+// What SIGHUP does: what has been reloaded.
+using Reload = std::function<Result<std::string_view>()>;
+
+// Of what takes over tokens of a new configuration.
+template <typename Reloaded>
+Reload reload_tokens(Reloaded& reloaded, const ServerOptions& options) {
+  return [&reloaded, &options]() -> Result<std::string_view> {
+    const auto config = read_config(options);
+    const Status done = config ? reloaded.reload(*config) : propagate(config);
+    return done ? Result<std::string_view>("tokens and certificates") : propagate(done);
+  };
+}
+
+Result<std::string_view> refuse_reload(std::string_view role) {
+  return with_hint(fail(ErrorCode::kUnsupported, "a {} reads its configuration when it starts", role),
+                   "restart it");
+}
+
+void log_reload(const Reload& reload) {
+  if (const auto reloaded = reload()) {
+    log_info("reloaded {}; other keys apply after a restart", *reloaded);
+  } else {
+    log_error("reloading: {}", reloaded.error().text());
+  }
+}
+
+// Until SIGINT or SIGTERM.
+void wait_for_end(const sigset_t& signals, const Reload& reload) {
+  int signal_number = 0;
+  while (::sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) {
+    log_reload(reload);
+  }
+}
+
+template <typename Service>
+Status run_until_end(Service& service, const sigset_t& signals, const Reload& reload) {
+  wait_for_end(signals, reload);
+  log_info("stopping");
+  service.stop();
+  return {};
+}
+
+Status run_symbolizer(const ServerConfig& config, const sigset_t& signals) {
+  const auto service = server::SymbolizerService::start(config, table_worker());
   if (!service) {
     return propagate(service);
   }
   log_info("making symbol tables for {}; health on http://{}", config.symbolizer_server,
            (*service)->address());
-  int signal_number = 0;
-  while (::sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) {
-    log_info("a symbolizer reads its configuration when it starts: restart it");
-  }
-  log_info("stopping");
-  (*service)->stop();
-  return {};
+  return run_until_end(**service, signals, [] { return refuse_reload("symbolizer"); });
 }
 
-Status run_ingest(const config::ServerConfig& config, const sigset_t& signals) {
-  server::reserve_little_memory();
-  auto service = server::IngestService::start(config);
+Status run_ingest(const ServerConfig& config, const sigset_t& signals) {
+  const auto service = server::IngestService::start(config);
   if (!service) {
     return propagate(service);
   }
-  const char* const scheme = config.certificate.empty() ? "http" : "https";
   log_info("forwarding what daemons send to {}; daemons on {}://{}, health on {}://{}", config.ingest_server,
-           scheme, (*service)->fleet_address(), scheme, (*service)->address());
-  int signal_number = 0;
-  while (::sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) {
-    if (const Status done = (*service)->reload(); done) {
-      log_info("reloaded certificates; the configuration applies after a restart");
-    } else {
-      log_error("reloading: {}", done.error().text());
-    }
-  }
-  log_info("stopping");
-  (*service)->stop();
-  return {};
+           scheme_of(config), (*service)->fleet_address(), scheme_of(config), (*service)->address());
+  return run_until_end(**service, signals, [&service]() -> Result<std::string_view> {
+    const Status done = (*service)->reload();
+    return done ? Result<std::string_view>("certificates") : propagate(done);
+  });
 }
 
-Status run_query(const config::ServerConfig& config, const ServerOptions& options, const sigset_t& signals) {
-  server::reserve_little_memory();
-  auto service = server::QueryService::start(config);
+Status run_query(const ServerConfig& config, const ServerOptions& options, const sigset_t& signals) {
+  const auto service = server::QueryService::start(config);
   if (!service) {
     return propagate(service);
   }
   log_info("answering questions for the primary server {}; API on {}://{}", config.primary_server,
-           config.certificate.empty() ? "http" : "https", (*service)->address());
-  int signal_number = 0;
-  while (::sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) {
-    reload(**service, options);
-  }
-  log_info("stopping");
-  (*service)->stop();
-  return {};
+           scheme_of(config), (*service)->address());
+  return run_until_end(**service, signals, reload_tokens(**service, options));
 }
 
 // Until no process writes the data directory. False: a signal has ended it before.
-Result<bool> wait_as_standby(const config::ServerConfig& config, const sigset_t& signals) {
+Result<bool> wait_as_standby(const ServerConfig& config, const sigset_t& signals) {
   constexpr timespec kBetweenLooks{.tv_sec = 1, .tv_nsec = 0};
   const auto standby = server::Standby::start(config);
   if (!standby) {
     return propagate(standby);
   }
-  log_info("standby for {}; health on {}://{}", config.data_dir,
-           config.certificate.empty() ? "http" : "https", (*standby)->address());
+  log_info("standby for {}; health on {}://{}", config.data_dir, scheme_of(config), (*standby)->address());
   while (!(*standby)->may_take_over()) {
     const int signal_number = ::sigtimedwait(&signals, nullptr, &kBetweenLooks);
     if (signal_number == SIGINT || signal_number == SIGTERM) {
@@ -124,7 +140,7 @@ Result<bool> wait_as_standby(const config::ServerConfig& config, const sigset_t&
       return false;
     }
     if (signal_number == SIGHUP) {
-      log_info("a standby reads its configuration when it starts: restart it");
+      log_reload([] { return refuse_reload("standby"); });
     }
   }
   log_info("no process writes {}: taking over", config.data_dir);
@@ -132,7 +148,7 @@ Result<bool> wait_as_standby(const config::ServerConfig& config, const sigset_t&
 }
 
 // Null: a signal has ended a standby before.
-Result<std::unique_ptr<server::Server>> start_server(const config::ServerConfig& config, bool is_standby,
+Result<std::unique_ptr<server::Server>> start_server(const ServerConfig& config, bool is_standby,
                                                      const sigset_t& signals) {
   while (true) {
     if (is_standby) {
@@ -158,45 +174,58 @@ Result<std::unique_ptr<server::Server>> start_server(const config::ServerConfig&
   ::_exit(kExitFailed);
 }
 
-}  // namespace
-
-Status run_server(const ServerOptions& options) {
-  if (options.is_standby && options.role != "server") {
-    return with_field(fail(ErrorCode::kInvalid, "a {} has no standby: run several of them", options.role),
-                      "--standby");
-  }
-  const auto loaded = read_config(options);
-  if (!loaded) {
-    return propagate(loaded);
-  }
-  const sigset_t signals = block_signals();
-  if (options.role == "symbolizer") {
-    return run_symbolizer(*loaded, signals);
-  }
-  if (options.role == "ingest") {
-    return run_ingest(*loaded, signals);
-  }
-  if (options.role == "query") {
-    return run_query(*loaded, options, signals);
-  }
-  server::reserve_little_memory();
-  auto server = start_server(*loaded, options.is_standby, signals);
+Status run_writing_server(const ServerConfig& config, const ServerOptions& options, const sigset_t& signals) {
+  const auto server = start_server(config, options.is_standby, signals);
   if (!server || *server == nullptr) {
     return server ? Status() : propagate(server);
   }
-  const char* const scheme = loaded->certificate.empty() ? "http" : "https";
-  log_info("data in {}; API on {}://{}, daemons on {}://{}", loaded->data_dir, scheme, (*server)->address(),
-           scheme, (*server)->fleet_address());
-  int signal_number = 0;
-  while (::sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) {
-    reload(**server, options);
-  }
+  log_info("data in {}; API on {}://{}, daemons on {}://{}", config.data_dir, scheme_of(config),
+           (*server)->address(), scheme_of(config), (*server)->fleet_address());
+  wait_for_end(signals, reload_tokens(**server, options));
   if (const auto taken_over = (*server)->taken_over()) {
     end_at_once(*taken_over);
   }
   log_info("stopping");
   (*server)->stop();
   return {};
+}
+
+Status run_role(server::ServerRole role, const ServerConfig& config, const ServerOptions& options,
+                const sigset_t& signals) {
+  switch (role) {
+    case server::ServerRole::kSymbolizer:
+      return run_symbolizer(config, signals);
+    case server::ServerRole::kIngest:
+      return run_ingest(config, signals);
+    case server::ServerRole::kQuery:
+      return run_query(config, options, signals);
+    case server::ServerRole::kServer:
+      break;
+  }
+  return run_writing_server(config, options, signals);
+}
+
+}  // namespace
+
+Status run_server(const ServerOptions& options) {
+  const auto role = server::parse_server_role(options.role);
+  if (!role) {
+    return with_field(propagate(role), "--role");
+  }
+  if (options.is_standby && *role != server::ServerRole::kServer) {
+    return with_field(fail(ErrorCode::kInvalid, "a {} has no standby: run several of them", options.role),
+                      "--standby");
+  }
+  const auto config = read_config(options);
+  if (!config) {
+    return propagate(config);
+  }
+  const sigset_t signals = block_signals();
+  // A symbolizer itself takes little: its tables are made by processes of their own.
+  if (*role != server::ServerRole::kSymbolizer) {
+    server::reserve_little_memory();
+  }
+  return run_role(*role, *config, options, signals);
 }
 
 }  // namespace plimsoll::cli
