@@ -227,7 +227,8 @@ std::vector<http::Route> QueryService::routes(const config::ServerConfig& config
                                     .ca = config.primary_ca,
                                     .folder = config.data_dir,
                                     .max_time = limits.max_time,
-                                    .ordered = [this] { work_.wake(kFollow); }}),
+                                    .ordered = [this] { work_.wake(kFollow); },
+                                    .is_stopping = [this] { return is_stopping_.load(); }}),
                     std::back_inserter(routes));
   std::ranges::move(page_routes(web::page_files()), std::back_inserter(routes));
   routes.push_back(plain_route("/healthz", http::Right::kNone, [] { return plain_response("ok\n"); }));
@@ -316,6 +317,7 @@ Status QueryService::reload(const config::ServerConfig& config) {
 }
 
 void QueryService::stop() {
+  is_stopping_ = true;
   if (listener_ != nullptr) {
     listener_->give_up_questions();
   }

@@ -1,6 +1,7 @@
 // `plimsoll server --role query`: answers questions about the rows of another server, the primary, which are in ClickHouse (docs/scaling.md).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -63,6 +64,7 @@ class QueryService {
   const std::unique_ptr<FleetFollower> follower_;
   query::SnapshotCache snapshots_;
   BackgroundWork work_;
+  std::atomic<bool> is_stopping_ = false;
   mutable std::mutex mutex_;
   // Set once, under mutex_: the first requests come before start() returns.
   std::unique_ptr<http::Listener> listener_;

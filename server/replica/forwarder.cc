@@ -29,6 +29,8 @@ constexpr size_t kMaxForwardedOrderBytes = 64UL << 10;
 constexpr uint64_t kMaxBodyBytes = uint64_t{1} << 20;
 // Without a time limit of the configuration.
 constexpr int64_t kMaxForwardedMs = int64_t{3600} * 1000;
+// Orders write a few rows, and wait for no machine.
+constexpr int64_t kMaxOrderMs = int64_t{60} * 1000;
 
 constexpr std::array<std::string_view, 3> kForwardedOfRequest{"Authorization", "If-None-Match", "Accept"};
 constexpr std::array<std::string_view, 7> kForwardedOfAnswer{
@@ -183,6 +185,13 @@ class RouteList {
 
 }  // namespace
 
+Status Forwarder::check_order() const {
+  return settings_.is_stopping && settings_.is_stopping()
+             ? with_hint(fail(ErrorCode::kUnavailable, "this query server is stopping"),
+                         "look whether the order was carried out before you give it again")
+             : Status();
+}
+
 http::Response Forwarder::forward(const http::Request& request) const {
   if (!request.header(kForwardedHeader).empty()) {
     return http::error_response(
@@ -195,18 +204,22 @@ http::Response Forwarder::forward(const http::Request& request) const {
     return http::error_response(fail(ErrorCode::kNotFound, "no such path: {}", request.path).error());
   }
   const bool is_question = request.method == "GET";
-  Deadline deadline("the request", settings_.max_time, is_question ? request.is_abandoned : nullptr);
-  const StopCheck check = [&deadline] { return deadline.check(); };
+  Deadline deadline("the request", settings_.max_time, request.is_abandoned);
+  const StopCheck check = is_question ? StopCheck([&deadline] { return deadline.check(); })
+                                      : StopCheck([this] { return check_order(); });
   const StopScope scope(check);
+  const int64_t max_time_ms = settings_.max_time.count();
+  const int64_t timeout_ms = !is_question      ? kMaxOrderMs
+                             : max_time_ms > 0 ? max_time_ms + 1000
+                                               : kMaxForwardedMs;
   // A connection of its own: an order that was lost with a kept one would be sent a second time.
-  http::Client client(
-      {.base_url = settings_.server,
-       .timeout_ms = settings_.max_time.count() > 0 ? settings_.max_time.count() + 1000 : kMaxForwardedMs,
-       .max_response_bytes =
-           is_question ? static_cast<size_t>(settings_.max_bytes) : static_cast<size_t>(kMaxBodyBytes),
-       .reuses_connections = false,
-       .ends_with_stop_scope = true,
-       .credentials = {.ca = settings_.ca}});
+  http::Client client({.base_url = settings_.server,
+                       .timeout_ms = timeout_ms,
+                       .max_response_bytes = is_question ? static_cast<size_t>(settings_.max_bytes)
+                                                         : static_cast<size_t>(kMaxBodyBytes),
+                       .reuses_connections = false,
+                       .ends_with_stop_scope = true,
+                       .credentials = {.ca = settings_.ca}});
   const auto failed = [this](const Error& error) {
     return http::error_response(
         propagate(Status(std::unexpected(error)), "asking the primary server {}", settings_.server).error());

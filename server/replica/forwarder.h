@@ -17,9 +17,11 @@ struct ForwarderSettings {
   std::string server;                      // address of the primary server's API
   std::string ca = {};                     // PEM file; empty: as this machine has it
   std::string folder = {};                 // for long answers, which have no names there
-  std::chrono::milliseconds max_time{0};   // of a request; 0: there is none
+  std::chrono::milliseconds max_time{0};   // of a question; 0: there is none
   uint64_t max_bytes = uint64_t{4} << 30;  // of an answer
   std::function<void()> ordered = {};      // called when the primary server has done what it was ordered
+  // Whether this server is to end: orders that wait for their answer are given up then. Questions end with their client or their listener.
+  std::function<bool()> is_stopping = {};
 };
 
 // Any thread.
@@ -32,6 +34,9 @@ class Forwarder {
   http::Response forward(const http::Request& request) const;
 
  private:
+  // Whether an order may wait on.
+  Status check_order() const;
+
   const ForwarderSettings settings_;
 };
 

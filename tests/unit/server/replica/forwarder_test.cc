@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -102,6 +103,39 @@ TEST_F(ForwarderTest, OrdersAreSentOnceWithTheirBodies) {
   EXPECT_EQ(refused->status, 403);
   EXPECT_THAT(refused->body, HasSubstr("not yours"));
   EXPECT_EQ(ordered_, 1);
+}
+
+// A primary server that hangs does not keep this one from ending.
+TEST_F(ForwarderTest, OrdersEndWithTheirServerAndNotWithTheTimeOfQuestions) {
+  std::atomic<bool> goes_on = false;
+  http::Route slow;
+  slow.method = "POST";
+  slow.path = "/api/v1/collection/stop";
+  slow.handle = [&goes_on](const http::Request&) {
+    goes_on.wait(false);
+    return http::Response{.body = "{}"};
+  };
+  const auto primary = *http::Listener::start({}, {slow});
+  ForwarderSettings given = settings();
+  given.server = primary->address();
+  given.max_time = std::chrono::milliseconds(1);
+  given.is_stopping = [&goes_on] {
+    goes_on = true;
+    goes_on.notify_all();
+    return false;
+  };
+  const http::Request order{.method = "POST", .path = "/api/v1/collection/stop"};
+  EXPECT_EQ(Forwarder(given).forward(order).status, 200);
+  EXPECT_EQ(ordered_, 1);
+
+  goes_on = false;
+  given.is_stopping = [] { return true; };
+  const http::Response ended = Forwarder(given).forward(order);
+  EXPECT_EQ(ended.status, 503);
+  EXPECT_THAT(ended.body, HasSubstr("look whether the order was carried out"));
+  EXPECT_EQ(ordered_, 1);
+  goes_on = true;
+  goes_on.notify_all();
 }
 
 // The right that was asked for is that of the route's own path.
