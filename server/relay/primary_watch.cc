@@ -11,35 +11,44 @@ namespace {
 // A few of the questions whether it answers (RelayLane).
 constexpr int64_t kMaxSilenceOfPrimaryNs = 30 * kNsPerSecond;
 
+constexpr int64_t kBetweenLogsNs = kNsPerMinute;
+
 }  // namespace
 
-void PrimaryWatch::answered(size_t requests, int64_t now_ns) {
-  bool was_silent = false;
+bool PrimaryWatch::answered(size_t requests, int64_t now_ns) {
+  bool is_news = false;
   {
     const std::lock_guard lock(mutex_);
-    was_silent = !std::exchange(status_.newest_error, {}).empty();
+    is_news = std::exchange(is_failure_logged_, false);
+    status_.newest_error.clear();
     status_.requests += static_cast<int64_t>(requests);
     ++status_.batches;
     status_.newest_answer_ns = now_ns;
   }
-  if (was_silent) {
+  if (is_news) {
     log_info("the primary answers again");
   }
+  return is_news;
 }
 
-void PrimaryWatch::failed(size_t requests, const Error& error) {
+bool PrimaryWatch::failed(size_t requests, const Error& error, int64_t now_ns) {
   std::string text = error.text();
-  bool is_new = false;
+  bool is_news = false;
   {
     const std::lock_guard lock(mutex_);
-    is_new = status_.newest_error.empty();
+    is_news = !is_failure_logged_ && now_ns >= next_log_ns_;
+    if (is_news) {
+      is_failure_logged_ = true;
+      next_log_ns_ = now_ns + kBetweenLogsNs;
+    }
     status_.newest_error = text;
     status_.failed_requests += static_cast<int64_t>(requests);
     ++status_.failed_batches;
   }
-  if (is_new) {
+  if (is_news) {
     log_warning("the primary does not answer, daemons keep what they send: {}", text);
   }
+  return is_news;
 }
 
 RelayStatus PrimaryWatch::status() const {

@@ -23,18 +23,21 @@ struct RelayStatus {
   size_t held_bytes = 0;  // of what waits or is on its way
 };
 
-// Any thread may call. Logs when the primary stops answering, and when it answers again.
+// Any thread may call. Logs when the primary stops answering, and when it answers again, once a minute at most: where some batches are answered
+// and others are not, that changes many times a second. Each call says whether it has logged.
 class PrimaryWatch {
  public:
-  void answered(size_t requests, int64_t now_ns);
-  void failed(size_t requests, const Error& error);
+  bool answered(size_t requests, int64_t now_ns);
+  bool failed(size_t requests, const Error& error, int64_t now_ns);
 
   // Without what waits.
   RelayStatus status() const;
 
  private:
   mutable std::mutex mutex_;
-  RelayStatus status_;  // guarded by mutex_
+  RelayStatus status_;              // guarded by mutex_, as all below
+  bool is_failure_logged_ = false;  // and that it answers again is not
+  int64_t next_log_ns_ = 0;         // monotonic: of a failure
 };
 
 // Whether the primary has answered lately, at that time of the monotonic clock: each relay asks it every few seconds while no daemon does.

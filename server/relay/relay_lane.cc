@@ -61,7 +61,7 @@ void forward_batch(std::vector<RelayEntry> batch, std::string_view path, const P
     batch.front().answer.give(response_of(relayed(*std::move(response))));
     return;
   }
-  watch.failed(batch.size(), replies.error());
+  watch.failed(batch.size(), replies.error(), monotonic_now_ns());
   for (RelayEntry& entry : batch) {
     entry.answer.give(no_answer());
   }

@@ -195,7 +195,7 @@ TEST(Forwarding, ALargeRequestHasTheRoomAlone) {
 TEST(Forwarding, SaysWhetherThePrimaryAnswers) {
   PrimaryWatch watch;
   EXPECT_THAT(primary_readiness(watch.status(), 0).error().text(), HasSubstr("it was not asked yet"));
-  watch.failed(3, {ErrorCode::kUnavailable, "connection refused", {}, {}});
+  watch.failed(3, {ErrorCode::kUnavailable, "connection refused", {}, {}}, 500);
   EXPECT_THAT(primary_readiness(watch.status(), 0).error().text(), HasSubstr("connection refused"));
   watch.answered(2, 1000);
   EXPECT_TRUE(primary_readiness(watch.status(), 2000));
@@ -206,6 +206,26 @@ TEST(Forwarding, SaysWhetherThePrimaryAnswers) {
   EXPECT_EQ(status.batches, 1);
   EXPECT_EQ(status.failed_batches, 1);
   EXPECT_EQ(status.newest_error, "");
+}
+
+// As where the primary has room for the batches of some connections, and not of others.
+TEST(Forwarding, FailuresThatComeAndGoAreLoggedOnceAMinute) {
+  constexpr int64_t kSecondNs = 1'000'000'000;
+  const Error error{ErrorCode::kUnavailable, "the server is at its limit", {}, {}};
+  PrimaryWatch watch;
+  int lines = 0;
+  for (int64_t ms = 0; ms < 59'000; ms += 10) {
+    const int64_t now_ns = (1000 + ms / 1000) * kSecondNs;
+    lines += watch.failed(1, error, now_ns) ? 1 : 0;
+    lines += watch.failed(1, error, now_ns) ? 1 : 0;
+    lines += watch.answered(1, now_ns) ? 1 : 0;
+  }
+  EXPECT_EQ(lines, 2) << "the first failure, and its end";
+  EXPECT_EQ(watch.status().failed_batches, 2 * 5900);
+  EXPECT_TRUE(watch.failed(1, error, 1060 * kSecondNs));
+  EXPECT_FALSE(watch.failed(1, error, 9000 * kSecondNs)) << "it is known that it does not answer";
+  EXPECT_TRUE(watch.answered(1, 9001 * kSecondNs));
+  EXPECT_FALSE(watch.answered(1, 9002 * kSecondNs));
 }
 
 TEST(RelayLaneTest, AnswersWhatManyThreadsAdd) {
