@@ -136,7 +136,7 @@ Status IngestService::listen_for_daemons(const config::ServerConfig& config, htt
        "ingest servers forward registrations, heartbeats, profiles and recordings of bursts: send other "
        "requests to the primary"}};
   // A balancer asks the address that it balances.
-  auto routes = role_health_routes([this] { return primary_readiness(relay_.status(), monotonic_now_ns()); },
+  auto routes = role_health_routes([this] { return public_readiness(relay_.status(), monotonic_now_ns()); },
                                    /*metrics=*/{});
   std::ranges::move(relay_.routes(), std::back_inserter(routes));
   auto daemons = http::Listener::start(std::move(options), std::move(routes));

@@ -65,4 +65,11 @@ Status primary_readiness(const RelayStatus& status, int64_t now_ns) {
                    "check ingest.server, ingest.token_file and the network");
 }
 
+Status public_readiness(const RelayStatus& status, int64_t now_ns) {
+  return primary_readiness(status, now_ns)
+             ? Status()
+             : with_hint(fail(ErrorCode::kUnavailable, "the primary does not answer"),
+                         "see the log of this ingest server, or /readyz at its server.listen");
+}
+
 }  // namespace plimsoll::server

@@ -42,5 +42,7 @@ class PrimaryWatch {
 
 // Whether the primary has answered lately, at that time of the monotonic clock: each relay asks it every few seconds while no daemon does.
 Status primary_readiness(const RelayStatus& status, int64_t now_ns);
+// The same for strangers: without the error, which has the primary's address and what it said to this server.
+Status public_readiness(const RelayStatus& status, int64_t now_ns);
 
 }  // namespace plimsoll::server

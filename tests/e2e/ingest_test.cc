@@ -32,7 +32,9 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 int deaths_wanted() {
   const char* const text = std::getenv("PLIMSOLL_TEST_INGEST_DEATHS");
@@ -234,6 +236,11 @@ TEST_F(Ingest, NeedsATokenOfItsRole) {
            std::string::npos;
   })) << ingest.process().err();
   EXPECT_EQ(ingest.status_of("/readyz"), 503);
+  http::Client nobody({.base_url = ingest.fleet_address(), .credentials = {.ca = settings_.ca()}});
+  const auto seen_by_strangers = nobody.send("GET", "/readyz");
+  ASSERT_TRUE(seen_by_strangers) << seen_by_strangers.error().text();
+  EXPECT_EQ(seen_by_strangers->status, 503);
+  EXPECT_THAT(seen_by_strangers->body, Not(AnyOf(HasSubstr("test-upload"), HasSubstr("127.0.0.1"))));
   http::Client m1 = machine("m1", ingest.fleet_address());
   EXPECT_EQ(post(m1, "heartbeat", heartbeat_of("m1")), 503) << "it is not the daemon's fault";
 }

@@ -27,6 +27,7 @@ namespace {
 using plimsoll::testing::eventually;
 using std::chrono::nanoseconds;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int kSteps = 20'000;
 
@@ -197,8 +198,10 @@ TEST(Forwarding, SaysWhetherThePrimaryAnswers) {
   EXPECT_THAT(primary_readiness(watch.status(), 0).error().text(), HasSubstr("it was not asked yet"));
   watch.failed(3, {ErrorCode::kUnavailable, "connection refused", {}, {}}, 500);
   EXPECT_THAT(primary_readiness(watch.status(), 0).error().text(), HasSubstr("connection refused"));
+  EXPECT_THAT(public_readiness(watch.status(), 0).error().text(), Not(HasSubstr("connection refused")));
   watch.answered(2, 1000);
   EXPECT_TRUE(primary_readiness(watch.status(), 2000));
+  EXPECT_TRUE(public_readiness(watch.status(), 2000));
   EXPECT_FALSE(primary_readiness(watch.status(), 60 * int64_t{1'000'000'000}));
   const RelayStatus status = watch.status();
   EXPECT_EQ(status.requests, 2);
