@@ -33,8 +33,9 @@ Status FollowedRows::settle(const DirectoryIdentity& identity) {
   if (*known == identity) {
     return {};
   }
-  is_checked_ = false;
-  return write_identity(folder_, identity);
+  const Status written = write_identity(folder_, identity);
+  ++settled_;
+  return written;
 }
 
 Status FollowedRows::check() const {
@@ -50,11 +51,12 @@ Status FollowedRows::check() const {
 }
 
 Result<Contents> FollowedRows::newest(const TimeSpans& times) {
-  if (!is_checked_) {
+  // They may move while they are checked.
+  for (uint64_t settled = settled_; checked_ != settled; settled = settled_) {
     if (const Status checked = check(); !checked) {
       return propagate(checked);
     }
-    is_checked_ = true;
+    checked_ = settled;
   }
   auto contents = source_->newest(times);
   if (contents) {

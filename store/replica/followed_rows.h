@@ -42,7 +42,8 @@ class FollowedRows : public Source {
   const std::function<int64_t()> monotonic_ns_;
   const std::unique_ptr<Source> source_;
   std::mutex settling_;
-  std::atomic<bool> is_checked_ = false;
+  std::atomic<uint64_t> settled_ = 1;  // goes up where settle() changes something
+  std::atomic<uint64_t> checked_ = 0;  // of these, the one whose rows were found to be the directory's
   std::atomic<int64_t> last_read_ns_ = 0;
 };
 
