@@ -34,7 +34,9 @@ Result<http::ClientOptions> primary_of(const config::ServerConfig& config) {
         "set ingest.server in the file given with --config to the address for daemons of the "
         "server that has the data, such as \"plimsoll:7071\"");
   }
-  http::ClientOptions options{.base_url = config.ingest_server, .ends_with_stop_scope = true};
+  http::ClientOptions options{.base_url = config.ingest_server,
+                              .silence_timeout_ms = kSilenceOfPrimaryMs,
+                              .ends_with_stop_scope = true};
   options.credentials.ca = config.ingest_server_ca;
   if (!config.ingest_token_file.empty()) {
     auto token = http::read_token(config.ingest_token_file);

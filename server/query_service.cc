@@ -23,6 +23,7 @@
 #include "server/query_api.h"
 #include "server/replica/forwarder.h"
 #include "server/request_settings.h"
+#include "server/role_health.h"
 #include "store/identity/directory_identity.h"
 #include "store/replica/copied_fleet.h"
 #include "web/page_files.h"
@@ -87,6 +88,7 @@ Result<FetcherSettings> fetcher_settings(const config::ServerConfig& config) {
   FetcherSettings settings;
   settings.client.base_url = config.primary_server;
   settings.client.timeout_ms = kMaxFetchMs;
+  settings.client.silence_timeout_ms = kSilenceOfPrimaryMs;
   settings.client.max_response_bytes = kMaxCopyBytes;
   settings.client.ends_with_stop_scope = true;
   settings.client.credentials.ca = config.primary_ca;
@@ -117,17 +119,6 @@ StopCheck until(const std::stop_token& stop) {
   return [&stop]() -> Status {
     return stop.stop_requested() ? fail(ErrorCode::kUnavailable, "the server stops") : Status();
   };
-}
-
-http::Route plain_route(std::string path, http::Right right, std::function<http::Response()> answer) {
-  return {.method = "GET",
-          .path = std::move(path),
-          .handle = [answer = std::move(answer)](const http::Request&) { return answer(); },
-          .right = right};
-}
-
-http::Response plain_response(std::string text) {
-  return {.content_type = "text/plain; charset=utf-8", .body = std::move(text)};
 }
 
 }  // namespace
@@ -231,16 +222,9 @@ std::vector<http::Route> QueryService::routes(const config::ServerConfig& config
                                     .is_stopping = [this] { return is_stopping_.load(); }}),
                     std::back_inserter(routes));
   std::ranges::move(page_routes(web::page_files()), std::back_inserter(routes));
-  routes.push_back(plain_route("/healthz", http::Right::kNone, [] { return plain_response("ok\n"); }));
-  routes.push_back(plain_route("/readyz", http::Right::kNone, [this] {
-    const Status ready = readiness();
-    return ready ? plain_response("ready\n") : http::error_response(ready.error());
-  }));
-  routes.push_back(plain_route("/metrics", http::Right::kRead, [this] {
-    http::Response response = plain_response(metrics());
-    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-    return response;
-  }));
+  std::ranges::move(
+      role_health_routes([this] { return readiness(); }, [this] { return metrics(); }, http::Right::kRead),
+      std::back_inserter(routes));
   return routes;
 }
 
@@ -287,27 +271,20 @@ http::ListenerCounts QueryService::listener_counts() const {
 }
 
 std::string QueryService::metrics() const {
-  std::string text;
-  const auto add = [&text](std::string_view name, std::string_view type, std::string_view help, auto value) {
-    text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{0} {3}\n", name, help, type, value);
-  };
+  MetricsText text;
   const auto age_ns = follower_->age_ns();
-  add("plimsoll_query_has_copy", "gauge", "1 if there is a copy of the primary server's machines and draws.",
-      age_ns ? 1 : 0);
-  add("plimsoll_query_copy_age_seconds", "gauge",
-      "How long ago machines and draws were as the answers have them.", age_ns.value_or(0) / kNsPerSecond);
-  add("plimsoll_query_primary_answers", "gauge", "1 if the newest request for a copy succeeded.",
-      follower_->newest_attempt() ? 1 : 0);
-  add("plimsoll_query_ready", "gauge", "1 if /readyz says so.", readiness() ? 1 : 0);
+  text.add("plimsoll_query_has_copy", "gauge",
+           "1 if there is a copy of the primary server's machines and draws.", age_ns ? 1 : 0);
+  text.add("plimsoll_query_copy_age_seconds", "gauge",
+           "How long ago machines and draws were as the answers have them.",
+           age_ns.value_or(0) / kNsPerSecond);
+  text.add("plimsoll_query_primary_answers", "gauge", "1 if the newest request for a copy succeeded.",
+           follower_->newest_attempt() ? 1 : 0);
+  text.add("plimsoll_query_ready", "gauge", "1 if /readyz says so.", readiness() ? 1 : 0);
   const http::ListenerCounts counts = listener_counts();
-  add("plimsoll_query_connections", "gauge", "Open connections.", counts.connections);
-  text +=
-      "# HELP plimsoll_query_answers_total Answers by the class of their status.\n"
-      "# TYPE plimsoll_query_answers_total counter\n";
-  for (size_t i = 0; i < counts.answers.size(); ++i) {
-    text += fmt::format("plimsoll_query_answers_total{{class=\"{}xx\"}} {}\n", i + 1, counts.answers[i]);
-  }
-  return text;
+  text.add("plimsoll_query_connections", "gauge", "Open connections.", counts.connections);
+  text.add_by_class("plimsoll_query_answers_total", "Answers by the class of their status.", counts.answers);
+  return text.text();
 }
 
 Status QueryService::reload(const config::ServerConfig& config) {

@@ -18,8 +18,16 @@ http::Response text_response(std::string text) {
 
 }  // namespace
 
+void MetricsText::add_by_class(std::string_view name, std::string_view help,
+                               std::span<const uint64_t> values) {
+  text_ += fmt::format("# HELP {0} {1}\n# TYPE {0} counter\n", name, help);
+  for (size_t i = 0; i < values.size(); ++i) {
+    text_ += fmt::format("{}{{class=\"{}xx\"}} {}\n", name, i + 1, values[i]);
+  }
+}
+
 std::vector<http::Route> role_health_routes(std::function<Status()> readiness,
-                                            std::function<std::string()> metrics) {
+                                            std::function<std::string()> metrics, http::Right metrics_right) {
   std::vector<http::Route> routes;
   routes.push_back(text_route("/healthz", [] { return text_response("ok\n"); }));
   routes.push_back(text_route("/readyz", [readiness = std::move(readiness)] {
@@ -32,6 +40,7 @@ std::vector<http::Route> role_health_routes(std::function<Status()> readiness,
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
       return response;
     }));
+    routes.back().right = metrics_right;
   }
   return routes;
 }
