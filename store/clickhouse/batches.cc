@@ -173,6 +173,7 @@ Result<uint32_t> newest_session(Queryable& server) {
 // that store the same number at the same moment, the one that looks last sees both, and takes another.
 Result<uint32_t> begin_session(Connection& connection) {
   constexpr int kMaxSessionAttempts = 3;
+  const OneHost one_host(connection);
   for (int attempt = 0; attempt < kMaxSessionAttempts; ++attempt) {
     const auto newest = newest_session(connection);
     if (!newest) {

@@ -56,6 +56,7 @@ Status ClickHouseSink::learn_state() {
   if (is_state_known_) {
     return {};
   }
+  const OneHost one_host(connection_);
   const auto marks = read_marks(connection_);
   const auto epochs = marks ? committed_among(*marks) : propagate(marks);
   if (!epochs) {
@@ -134,6 +135,7 @@ Status ClickHouseSink::expect_place(const Batch& batch) const {
 }
 
 Status ClickHouseSink::commit(Batch batch) {
+  const OneHost one_host(connection_);
   Status ready = batch.last <= committed_up_to_ ? Status() : learn_state();
   if (!ready || batch.last <= committed_up_to_) {
     return ready;

@@ -113,15 +113,17 @@ class EpochSymbols : public BlockSymbols {
     if (!fits) {
       return fits;
     }
+    Connection connection = connections_->open();
+    const OneHost one_host(connection);
     const BatchNumber number{epoch_, session_->next_names()};
     Status written = for_each_name_table(binaries, number, [&](const TableRows& table) {
-      return connections_->insert(table.table, table_called(table.table).columns(), table.rows);
+      return connection.insert(table.table, table_called(table.table).columns(), table.rows);
     });
-    written = written ? session_->expect_newest(*connections_, connections_->options().database) : written;
+    written = written ? session_->expect_newest(connection, connection.options().database) : written;
     if (written) {
       RowBinaryWriter mark;
       mark.number(number.epoch).number(number.batch).number(now_ns_());
-      written = connections_->insert("name_batches", table_called("name_batches").columns(), mark.bytes());
+      written = connection.insert("name_batches", table_called("name_batches").columns(), mark.bytes());
     }
     return written ? written : propagate(written, "storing the symbols of {} binaries", binaries.size());
   }

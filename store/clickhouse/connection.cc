@@ -1,6 +1,7 @@
 #include "store/clickhouse/connection.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/hex.h"
 #include "base/random.h"
@@ -40,8 +41,9 @@ std::string shown(std::string_view sql) {
                                       : fmt::format("{}...", sql.substr(0, kMaxShownBytes));
 }
 
-http::ClientOptions client_options(const ConnectionOptions& options, bool reuses_connections) {
-  return {.base_url = options.base_url,
+http::ClientOptions client_options(const ConnectionOptions& options, const std::string& url,
+                                   bool reuses_connections) {
+  return {.base_url = url,
           .connect_timeout_ms = options.connect_timeout_ms,
           .timeout_ms = options.timeout_ms,
           .silence_timeout_ms = options.silence_timeout_ms,
@@ -51,12 +53,45 @@ http::ClientOptions client_options(const ConnectionOptions& options, bool reuses
           .credentials = {.token = {}, .ca = options.ca}};
 }
 
+// Without a port it is that of the scheme.
+std::string url_of(std::string_view host, bool is_secure) {
+  const size_t colon = host.rfind(':');
+  const bool has_port = colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos;
+  return fmt::format("{}://{}{}", is_secure ? "https" : "http", host,
+                     has_port    ? ""
+                     : is_secure ? ":8443"
+                                 : ":8123");
+}
+
+// What is wrong with hosts that have commas between them; empty: nothing, and these are their URLs.
+std::string_view read_hosts(std::string_view hosts, bool is_secure, std::vector<std::string>& urls) {
+  while (true) {
+    const size_t comma = hosts.find(',');
+    const std::string_view host = hosts.substr(0, comma);
+    if (host.empty()) {
+      return "a host is missing";
+    }
+    if (!is_host(host)) {
+      return "a host must be a name or an address, with a port or without";
+    }
+    urls.push_back(url_of(host, is_secure));
+    if (std::ranges::count(urls, urls.back()) > 1) {
+      return "a host is listed twice";
+    }
+    if (comma == std::string_view::npos) {
+      return {};
+    }
+    hosts.remove_prefix(comma + 1);
+  }
+}
+
 }  // namespace
 
 Result<ConnectionOptions> parse_address(std::string_view address) {
   const auto refuse = [&](std::string_view why) {
-    return with_hint(fail(ErrorCode::kInvalid, "the store's address {}: {}", address, why),
-                     "write clickhouse://[USER@]HOST[:PORT]/DATABASE, or clickhouses:// for TLS");
+    return with_hint(
+        fail(ErrorCode::kInvalid, "the store's address {}: {}", address, why),
+        "write clickhouse://[USER@]HOST[:PORT][,HOST[:PORT]...]/DATABASE, or clickhouses:// for TLS");
   };
   // Checked first: the other refusals repeat the address.
   const size_t scheme_end = address.find("://");
@@ -87,26 +122,53 @@ Result<ConnectionOptions> parse_address(std::string_view address) {
     options.user = rest.substr(0, at);
     rest.remove_prefix(at + 1);
   }
-  if (rest.empty()) {
-    return refuse("the host is missing");
+  std::vector<std::string> urls;
+  if (const std::string_view wrong = read_hosts(rest, is_secure, urls); !wrong.empty()) {
+    return refuse(wrong);
   }
-  if (!is_host(rest)) {
-    return refuse("the host must be a name or an address, with a port or without");
-  }
-  const size_t colon = rest.rfind(':');
-  const bool has_port = colon != std::string_view::npos && rest.find(']', colon) == std::string_view::npos;
-  options.base_url = fmt::format("{}://{}{}", is_secure ? "https" : "http", rest,
-                                 has_port    ? ""
-                                 : is_secure ? ":8443"
-                                             : ":8123");
+  options.base_url = std::move(urls.front());
+  urls.erase(urls.begin());
+  options.further_urls = std::move(urls);
   return options;
 }
 
-Connection::Connection(ConnectionOptions options)
-    : options_(std::move(options)),
-      client_(client_options(options_, true)),
-      insert_client_(client_options(options_, false)),
-      random_(random_seed()) {}
+OneHost::OneHost(Connection& connection) : connection_(connection) {
+  if (connection_.one_host_ == nullptr) {
+    connection_.one_host_ = this;
+  }
+}
+
+OneHost::~OneHost() {
+  if (connection_.one_host_ == this) {
+    connection_.one_host_ = nullptr;
+  }
+}
+
+Connection::Connection(ConnectionOptions options, std::shared_ptr<HostChoice> choice)
+    : options_(std::move(options)), choice_(std::move(choice)), random_(random_seed()) {
+  const auto add_host = [this](const std::string& url) {
+    hosts_.push_back({url, http::Client(client_options(options_, url, true)),
+                      http::Client(client_options(options_, url, false))});
+  };
+  add_host(options_.base_url);
+  std::ranges::for_each(options_.further_urls, add_host);
+  choice_ = choice_ == nullptr ? std::make_shared<HostChoice>(hosts_.size()) : choice_;
+}
+
+size_t Connection::host() const {
+  return one_host_ != nullptr && one_host_->host_.has_value() ? *one_host_->host_ : choice_->current();
+}
+
+void Connection::keep(size_t host) {
+  if (one_host_ != nullptr && !one_host_->host_.has_value()) {
+    one_host_->host_ = host;
+  }
+}
+
+// For messages: which one it was, where there are several.
+std::string Connection::at_host(size_t host, std::string_view what) const {
+  return hosts_.size() == 1 ? std::string(what) : fmt::format("{} at {}", what, hosts_[host].url);
+}
 
 Result<std::string> Connection::query(std::string_view sql, std::span<const ExternalTable> tables) {
   if (tables.empty()) {
@@ -123,11 +185,16 @@ Result<std::string> Connection::query(std::string_view sql, std::span<const Exte
 
 Status Connection::insert(std::string_view table, std::string_view columns, std::string_view rows) {
   const std::string sql = fmt::format("INSERT INTO {} ({}) FORMAT RowBinary", table, columns);
-  const auto answer = send(
-      insert_client_,
+  const size_t host = this->host();
+  keep(host);
+  const Answer answer = send(
+      hosts_[host].insert_client,
       {path_for(true) + "&query=" + http::url_encode(sql), std::string(rows), "application/octet-stream"},
-      fmt::format("inserting into {}", table));
-  return answer ? Status() : propagate(answer);
+      at_host(host, fmt::format("inserting into {}", table)));
+  if (answer.is_host_failing) {
+    choice_->leave(host);
+  }
+  return answer.body ? Status() : propagate(answer.body);
 }
 
 Status Connection::create_database() {
@@ -170,7 +237,7 @@ Connection::Sent Connection::with_tables(std::string_view sql, std::span<const E
 
 Result<std::string> Connection::send_again_and_again(const Sent& sent, std::string_view what) {
   for (int attempt = 1;; ++attempt) {
-    auto answer = send(client_, sent, fmt::format("asking ClickHouse {}", what));
+    auto answer = ask_hosts(sent, fmt::format("asking ClickHouse {}", what));
     const bool may_help = !answer && answer.error().code == ErrorCode::kUnavailable;
     if (!may_help || attempt >= options_.max_attempts) {
       return answer;
@@ -181,9 +248,26 @@ Result<std::string> Connection::send_again_and_again(const Sent& sent, std::stri
   }
 }
 
-Result<std::string> Connection::send(http::Client& client, const Sent& sent, std::string_view what) {
+// Each host once at most.
+Result<std::string> Connection::ask_hosts(const Sent& sent, std::string_view what) {
+  for (size_t asked = 1;; ++asked) {
+    const size_t host = this->host();
+    const bool is_kept = one_host_ != nullptr && one_host_->host_.has_value();
+    Answer answer = send(hosts_[host].client, sent, at_host(host, what));
+    if (!answer.is_host_failing) {
+      keep(host);
+      return std::move(answer.body);
+    }
+    choice_->leave(host);
+    if (is_kept || asked == hosts_.size()) {
+      return std::move(answer.body);
+    }
+  }
+}
+
+Connection::Answer Connection::send(http::Client& client, const Sent& sent, std::string_view what) const {
   if (const Status stopped = check_stop(); !stopped) {
-    return propagate(stopped);
+    return {propagate(stopped)};
   }
   http::Fields credentials;
   if (!options_.user.empty()) {
@@ -193,12 +277,13 @@ Result<std::string> Connection::send(http::Client& client, const Sent& sent, std
   if (!response) {
     // What ended the request is the error of the work, and no failure of the server.
     const Status stopped = check_stop();
-    return stopped ? propagate(response, "{}", what) : propagate(stopped);
+    return {stopped ? propagate(response, "{}", what) : propagate(stopped),
+            stopped && response.error().code == ErrorCode::kUnavailable};
   }
   if (response->status != 200) {
-    return std::unexpected(server_error(*response, what));
+    return {std::unexpected(server_error(*response, what)), may_another_host_answer(*response)};
   }
-  return std::move(response->body);
+  return {std::move(response->body)};
 }
 
 std::unique_ptr<Connection> ConnectionPool::take() {
@@ -210,7 +295,7 @@ std::unique_ptr<Connection> ConnectionPool::take() {
       return connection;
     }
   }
-  return std::make_unique<Connection>(options_);
+  return std::make_unique<Connection>(options_, choice_);
 }
 
 Result<std::string> ConnectionPool::query(std::string_view sql, std::span<const ExternalTable> tables) {
@@ -218,13 +303,6 @@ Result<std::string> ConnectionPool::query(std::string_view sql, std::span<const 
   auto answer = connection->query(sql, tables);
   give_back(std::move(connection));
   return answer;
-}
-
-Status ConnectionPool::insert(std::string_view table, std::string_view columns, std::string_view rows) {
-  auto connection = take();
-  Status inserted = connection->insert(table, columns, rows);
-  give_back(std::move(connection));
-  return inserted;
 }
 
 void ConnectionPool::give_back(std::unique_ptr<Connection> connection) {

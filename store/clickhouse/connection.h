@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -14,11 +15,14 @@
 
 #include "base/result.h"
 #include "http/client.h"
+#include "store/clickhouse/host_choice.h"
 
 namespace plimsoll::store::clickhouse {
 
 struct ConnectionOptions {
   std::string base_url = "http://127.0.0.1:8123";
+  // Of replicas that have the same tables: the next one is asked where one fails.
+  std::vector<std::string> further_urls = {};
   std::string database = "default";  // letters, digits and '_'
   std::string user = {};             // empty: the server's default user
   std::string password = {};
@@ -35,8 +39,8 @@ struct ConnectionOptions {
   int64_t first_pause_ns = 100'000'000;
 };
 
-// "clickhouse://user@host:8123/database", or clickhouses:// for TLS; without a port it is 8123, or 8443. A password in it is refused: addresses
-// are seen in lists of processes and in logs.
+// "clickhouse://user@host:8123/database", or clickhouses:// for TLS; without a port it is 8123, or 8443. Several hosts stand with commas between
+// them. A password in it is refused: addresses are seen in lists of processes and in logs.
 Result<ConnectionOptions> parse_address(std::string_view address);
 
 // Rows that go with one statement, as a table of that name.
@@ -64,15 +68,19 @@ class Queryable {
   Queryable& operator=(Queryable&&) = default;
 };
 
-// For one thread at a time; movable.
+class OneHost;
+
+// For one thread at a time; movable. Of several hosts a statement goes to the one that answered last. Where that one is gone, read-only, behind, or
+// without Keeper, a statement that may be sent twice goes to the next one, and later statements do.
 class Connection : public Queryable {
  public:
-  explicit Connection(ConnectionOptions options);
+  // `choice` is of as many hosts as the options name; null: the connection has one of its own.
+  explicit Connection(ConnectionOptions options, std::shared_ptr<HostChoice> choice = nullptr);
 
   using Queryable::query;
   Result<std::string> query(std::string_view sql, std::span<const ExternalTable> tables) override;
 
-  // Rows as RowBinary, sent once. After a failure the server may have stored all, some or none of them, and may still store more.
+  // Rows as RowBinary, sent once, to one host. After a failure the server may have stored all, some or none of them, and may still store more.
   Status insert(std::string_view table, std::string_view columns, std::string_view rows);
 
   Status create_database();
@@ -80,26 +88,60 @@ class Connection : public Queryable {
   const ConnectionOptions& options() const { return options_; }
 
  private:
+  friend class OneHost;
+
   struct Sent {
     std::string path_and_query;
     std::string body;
     std::string content_type;
   };
+  struct Answer {
+    Result<std::string> body;
+    bool is_host_failing = false;  // another one may answer
+  };
+  struct Host {
+    std::string url;
+    http::Client client;
+    http::Client insert_client;  // which sends nothing twice
+  };
+  size_t host() const;
+  void keep(size_t host);
+  std::string at_host(size_t host, std::string_view what) const;
   std::string path_for(bool has_database) const;
   Sent with_tables(std::string_view sql, std::span<const ExternalTable> tables) const;
   Result<std::string> send_again_and_again(const Sent& sent, std::string_view what);
-  Result<std::string> send(http::Client& client, const Sent& sent, std::string_view what);
+  Result<std::string> ask_hosts(const Sent& sent, std::string_view what);
+  Answer send(http::Client& client, const Sent& sent, std::string_view what) const;
 
   ConnectionOptions options_;
-  http::Client client_;
-  http::Client insert_client_;  // which sends nothing twice
+  std::shared_ptr<HostChoice> choice_;
+  std::vector<Host> hosts_;
+  OneHost* one_host_ = nullptr;
   std::mt19937_64 random_;
+};
+
+// While it is there, the statements of a connection go to one host, which sees what they have stored: the host of the first insert, or of the first
+// statement that is answered. Once that one fails they all fail; those after the scope go to the next host. Within another one it does nothing.
+class OneHost {
+ public:
+  explicit OneHost(Connection& connection);
+  OneHost(const OneHost&) = delete;
+  OneHost& operator=(const OneHost&) = delete;
+  ~OneHost();
+
+ private:
+  friend class Connection;
+
+  Connection& connection_;
+  std::optional<size_t> host_;  // none: no statement has settled it
 };
 
 // A connection for each statement under way. Any thread.
 class ConnectionPool : public Queryable {
  public:
-  explicit ConnectionPool(ConnectionOptions options) : options_(std::move(options)) {}
+  explicit ConnectionPool(ConnectionOptions options)
+      : options_(std::move(options)),
+        choice_(std::make_shared<HostChoice>(1 + options_.further_urls.size())) {}
   ConnectionPool(const ConnectionPool&) = delete;
   ConnectionPool& operator=(const ConnectionPool&) = delete;
   ~ConnectionPool() override = default;
@@ -107,7 +149,9 @@ class ConnectionPool : public Queryable {
   // On a connection that is not in use, or on a new one.
   using Queryable::query;
   Result<std::string> query(std::string_view sql, std::span<const ExternalTable> tables) override;
-  Status insert(std::string_view table, std::string_view columns, std::string_view rows);
+
+  // For inserts, and for statements that belong together (OneHost).
+  Connection open() const { return Connection(options_, choice_); }
 
   const ConnectionOptions& options() const { return options_; }
 
@@ -116,6 +160,7 @@ class ConnectionPool : public Queryable {
   void give_back(std::unique_ptr<Connection> connection);
 
   const ConnectionOptions options_;
+  const std::shared_ptr<HostChoice> choice_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Connection>> idle_;  // protected by mutex_
 };

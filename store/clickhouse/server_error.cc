@@ -17,17 +17,20 @@ struct KnownCode {
   int code;
   ErrorCode meaning;
   std::string_view hint;
+  bool is_of_host = false;  // another replica may answer
 };
 
 constexpr std::string_view kCredentialsHint =
     "check the user in the store's address, the password file, and what the user is granted";
 constexpr std::string_view kLaterHint = "try again later";
+constexpr std::string_view kKeeperHint = "ZooKeeper or Keeper is gone: check it";
 constexpr std::string_view kQuestionHint = "narrow the time range or the filters";
 
 // Of ClickHouse's error codes, by number: those of which the meaning decides what happens next.
 constexpr std::array kKnownCodes{
-    KnownCode{60, ErrorCode::kNotFound, "the table is missing: restart the server, which creates it"},
-    KnownCode{81, ErrorCode::kNotFound, "the database is missing: restart the server, which creates it"},
+    KnownCode{60, ErrorCode::kNotFound, "the table is missing: restart the server, which creates it", true},
+    KnownCode{81, ErrorCode::kNotFound, "the database is missing: restart the server, which creates it",
+              true},
     KnownCode{158, ErrorCode::kTooLarge, kQuestionHint},  // TOO_MANY_ROWS
     KnownCode{159, ErrorCode::kTooLarge, kQuestionHint},  // TIMEOUT_EXCEEDED
     KnownCode{160, ErrorCode::kTooLarge, kQuestionHint},  // TOO_SLOW
@@ -40,15 +43,19 @@ constexpr std::array kKnownCodes{
     KnownCode{202, ErrorCode::kUnavailable, kLaterHint},  // TOO_MANY_SIMULTANEOUS_QUERIES
     KnownCode{209, ErrorCode::kUnavailable, kLaterHint},  // SOCKET_TIMEOUT
     KnownCode{210, ErrorCode::kUnavailable, kLaterHint},  // NETWORK_ERROR
-    KnownCode{225, ErrorCode::kUnavailable, "ZooKeeper or Keeper is gone: check it"},
-    KnownCode{236, ErrorCode::kUnavailable, kLaterHint},  // ABORTED, as by a server that stops
-    KnownCode{241, ErrorCode::kTooLarge, kQuestionHint},  // MEMORY_LIMIT_EXCEEDED
-    KnownCode{242, ErrorCode::kUnavailable, "the replica takes no rows: check ZooKeeper or Keeper"},
+    KnownCode{225, ErrorCode::kUnavailable, kKeeperHint, true},
+    KnownCode{236, ErrorCode::kUnavailable, kLaterHint, true},  // ABORTED, as by a server that stops
+    KnownCode{241, ErrorCode::kTooLarge, kQuestionHint},        // MEMORY_LIMIT_EXCEEDED
+    KnownCode{242, ErrorCode::kUnavailable, "the replica takes no rows: check ZooKeeper or Keeper", true},
     KnownCode{243, ErrorCode::kUnavailable, "the server's disk is full: free space on it"},
+    KnownCode{244, ErrorCode::kUnavailable, kKeeperHint, true},
     KnownCode{252, ErrorCode::kUnavailable,
               "the server merges parts too slowly: check its load and its disks"},
     KnownCode{285, ErrorCode::kUnavailable, "a replica is gone: check the cluster"},
-    KnownCode{289, ErrorCode::kUnavailable, "the replica lags behind: check the cluster"},
+    // UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE
+    KnownCode{286, ErrorCode::kUnavailable,
+              "a replica has not fetched the rows before these: check the cluster"},
+    KnownCode{289, ErrorCode::kUnavailable, "the replica lags behind: check the cluster", true},
     KnownCode{319, ErrorCode::kUnavailable, kLaterHint},  // UNKNOWN_STATUS_OF_INSERT
     KnownCode{359, ErrorCode::kTooLarge,
               "raise max_partition_size_to_drop and max_table_size_to_drop in ClickHouse's configuration"},
@@ -57,7 +64,7 @@ constexpr std::array kKnownCodes{
     KnownCode{439, ErrorCode::kUnavailable, kLaterHint},   // CANNOT_SCHEDULE_TASK
     KnownCode{497, ErrorCode::kDenied, kCredentialsHint},  // ACCESS_DENIED
     KnownCode{516, ErrorCode::kDenied, kCredentialsHint},  // AUTHENTICATION_FAILED
-    KnownCode{999, ErrorCode::kUnavailable, "ZooKeeper or Keeper is gone: check it"},
+    KnownCode{999, ErrorCode::kUnavailable, kKeeperHint, true},
     KnownCode{1000, ErrorCode::kUnavailable,
               kLaterHint},  // POCO_EXCEPTION: mostly of its connections and files
 };
@@ -73,6 +80,11 @@ std::string text_in(std::string_view body) {
     body.remove_suffix(1);
   }
   return printable(body.substr(0, kMaxTextBytes));
+}
+
+const KnownCode* find_code(int code) {
+  const auto* const known = std::ranges::find(kKnownCodes, code, &KnownCode::code);
+  return known == kKnownCodes.end() ? nullptr : known;
 }
 
 ErrorCode meaning_of_status(unsigned status) {
@@ -95,6 +107,13 @@ int code_in(std::string_view body) {
   return code;
 }
 
+bool may_another_host_answer(const http::Response& response) {
+  const int code = code_in(response.body);
+  const KnownCode* const known = find_code(code);
+  return code == 0 ? meaning_of_status(response.status) == ErrorCode::kUnavailable
+                   : known != nullptr && known->is_of_host;
+}
+
 Error server_error(const http::Response& response, std::string_view what) {
   const int code = code_in(response.body);
   if (code == 0) {
@@ -104,8 +123,8 @@ Error server_error(const http::Response& response, std::string_view what) {
             {},
             "check that the address is that of ClickHouse's HTTP interface, and what stands before it"};
   }
-  const auto* const known = std::ranges::find(kKnownCodes, code, &KnownCode::code);
-  const bool is_known = known != kKnownCodes.end();
+  const KnownCode* const known = find_code(code);
+  const bool is_known = known != nullptr;
   return {is_known ? known->meaning : ErrorCode::kInvalid,
           fmt::format("{}: ClickHouse error {}: {}", what, code, text_in(response.body)),
           {},

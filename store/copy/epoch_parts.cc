@@ -281,8 +281,7 @@ Status EpochParts::begin_session() {
   if (session_ != nullptr) {
     return {};
   }
-  clickhouse::Connection connection(connections_->options());
-  const auto number = clickhouse::begin_session(connection);
+  const auto number = clickhouse::begin_session(writing_);
   if (!number) {
     return propagate(number);
   }
@@ -291,7 +290,7 @@ Status EpochParts::begin_session() {
 }
 
 Status EpochParts::insert(const TableRows& table) {
-  return connections_->insert(table.table, clickhouse::table_called(table.table).columns(), table.rows);
+  return writing_.insert(table.table, clickhouse::table_called(table.table).columns(), table.rows);
 }
 
 Status EpochParts::write(CopiedPart part, RowCursor& rows, const ReadNames& read_names) {
@@ -299,6 +298,7 @@ Status EpochParts::write(CopiedPart part, RowCursor& rows, const ReadNames& read
     return fail(ErrorCode::kInvalid, "no epoch has the number {}", part.number);
   }
   const auto epoch = static_cast<uint32_t>(part.number);
+  const clickhouse::OneHost one_host(writing_);
   Status done = begin_session();
   const auto epochs = done ? committed_.newest(*connections_) : propagate(done);
   if (!epochs) {
@@ -309,7 +309,7 @@ Status EpochParts::write(CopiedPart part, RowCursor& rows, const ReadNames& read
     return fail(ErrorCode::kConflict, "epoch {} does not follow epoch {}", epoch, before.epoch);
   }
   // What an attempt that was given up has left.
-  done = clickhouse::drop_epoch(*connections_, epoch);
+  done = clickhouse::drop_epoch(writing_, epoch);
   const BatchNumber number{epoch, session_->next_batch()};
   Batch batch;
   batch.entries = entries_since(DictionarySizes(), part.entries);
@@ -390,7 +390,7 @@ Status EpochParts::write_names(const CopiedPart& part, const ReadNames& read_nam
 
 // The part is there from then on.
 Status EpochParts::write_mark(const BatchMark& mark) {
-  const Status is_newest = session_->expect_newest(*connections_, connections_->options().database);
+  const Status is_newest = session_->expect_newest(writing_, writing_.options().database);
   if (!is_newest) {
     return is_newest;
   }

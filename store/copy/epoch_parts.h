@@ -40,7 +40,7 @@ class EpochParts : public PartTarget {
 
  private:
   EpochParts(std::shared_ptr<clickhouse::ConnectionPool> connections, std::function<int64_t()> now_ns)
-      : connections_(std::move(connections)), now_ns_(std::move(now_ns)) {}
+      : connections_(std::move(connections)), writing_(connections_->open()), now_ns_(std::move(now_ns)) {}
 
   Result<clickhouse::EpochBatches> epoch(int64_t number);
   Status begin_session();
@@ -50,6 +50,7 @@ class EpochParts : public PartTarget {
   Status write_mark(const clickhouse::BatchMark& mark);
 
   const std::shared_ptr<clickhouse::ConnectionPool> connections_;
+  clickhouse::Connection writing_;
   const std::function<int64_t()> now_ns_;
   clickhouse::CommittedBatches committed_;
   std::unique_ptr<clickhouse::WriterSession> session_;  // null: nothing was written yet
