@@ -177,8 +177,8 @@ void add_copy(CLI::App& store, StoreCopyOptions& options) {
       ->type_name("DIR")
       ->required();
   copy->add_option("--to", options.to,
-                   "Where the rows must go: clickhouse://[USER@]HOST[:PORT]/DATABASE, clickhouses:// for "
-                   "TLS, or directory")
+                   "Where the rows must go: clickhouse://[USER@]HOST[:PORT][,HOST[:PORT]...]/DATABASE, "
+                   "clickhouses:// for TLS, or directory")
       ->type_name("PLACE")
       ->required();
   copy->add_option("--password-file", options.password_file,
@@ -186,6 +186,9 @@ void add_copy(CLI::App& store, StoreCopyOptions& options) {
       ->type_name("FILE");
   copy->add_option("--ca", options.ca, "PEM file of the authority of ClickHouse's certificate")
       ->type_name("FILE");
+  copy->add_flag("--replicated", options.is_replicated,
+                 "Make replicated tables, of which two replicas must have each insert; required for several "
+                 "hosts");
   copy->add_flag("--remove", options.removes,
                  "Remove the old rows once the new ones are in use; without it they stay");
   copy->footer(
@@ -195,6 +198,7 @@ the command is run again. Afterwards servers and commands find the rows in the n
 
 Examples:
   plimsoll store copy --data DIR --to clickhouse://127.0.0.1:8123/plimsoll
+  plimsoll store copy --data DIR --to clickhouse://db1,db2,db3/plimsoll --replicated
   plimsoll store copy --data DIR --to directory
   # once answers are as they were
   plimsoll store copy --data DIR --to directory --remove

@@ -63,11 +63,18 @@ std::string absolute_path(const std::string& path) {
   return error ? path : absolute.string();
 }
 
+// The server's configuration may raise it afterwards (store.insert_quorum).
+constexpr int64_t kInsertQuorum = 2;
+
 Result<store::RowsAddress> parse_place(const StoreCopyOptions& options) {
   if (options.to != kIntoDirectory) {
     return store::RowsAddress{.address = options.to,
                               .password_file = absolute_path(options.password_file),
-                              .ca = absolute_path(options.ca)};
+                              .ca = absolute_path(options.ca),
+                              .insert_quorum = options.is_replicated ? kInsertQuorum : 0};
+  }
+  if (options.is_replicated) {
+    return with_field(fail(ErrorCode::kInvalid, "rows in the directory are not replicated"), "--replicated");
   }
   if (!options.password_file.empty() || !options.ca.empty()) {
     return with_hint(with_field(fail(ErrorCode::kInvalid, "rows in the directory need no password and no CA"),
@@ -93,8 +100,9 @@ void print_report(const StoreCopyOptions& options, const store::RowsCopyReport& 
     fmt::print("removed the old rows in {}\n", old);
   } else if (!options.removes && (report.old.is_elsewhere() || !is_into_directory)) {
     fmt::print(
-        "the old rows stay in {}; remove them with:\n  plimsoll store copy --data {} --to {} --remove\n", old,
-        shell_argument(options.data_dir), shell_argument(options.to));
+        "the old rows stay in {}; remove them with:\n  plimsoll store copy --data {} --to {}{} --remove\n",
+        old, shell_argument(options.data_dir), shell_argument(options.to),
+        options.is_replicated ? " --replicated" : "");
   }
 }
 

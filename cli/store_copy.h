@@ -12,6 +12,7 @@ struct StoreCopyOptions {
   std::string to;             // "directory", or an address of ClickHouse
   std::string password_file;  // empty: no password
   std::string ca;             // empty: as this machine has it
+  bool is_replicated = false;
   bool removes = false;
 };
 

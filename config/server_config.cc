@@ -87,6 +87,10 @@ Result<ServerConfig> load_server_config(const LoadInputs& inputs) {
                            "store.address"),
                       "objects.address");
   }
+  if (config.store_replicated && config.store_address.empty()) {
+    return with_field(fail(ErrorCode::kInvalid, "store.replicated requires store.address"),
+                      "store.replicated");
+  }
   if (!config.access_machine_ca.empty() && config.certificate.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "access.machine_ca requires server.certificate"),
                       "server.certificate");

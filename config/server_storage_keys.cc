@@ -14,9 +14,10 @@ constexpr int64_t kLargestStoreBytes = int64_t{1} << 50;
 std::vector<Key> store_keys(ServerConfig& config) {
   return {
       {"store.address",
-       "Where rows are: clickhouse://[USER@]HOST[:PORT]/DATABASE, or clickhouses:// for TLS "
-       "(docs/clickhouse.md). A data directory keeps\nits address; \"plimsoll store copy\" moves the "
-       "rows of one that has some. Default: in the data directory.",
+       "Where rows are: clickhouse://[USER@]HOST[:PORT][,HOST[:PORT]...]/DATABASE, or clickhouses:// for TLS "
+       "(docs/clickhouse.md).\nSeveral hosts are replicas (store.replicated). A data directory keeps its "
+       "address; \"plimsoll store copy\" moves the rows of one\nthat has some. Default: in the data "
+       "directory.",
        &config.store_address},
       {"store.password_file",
        "File with the password for store.address in its first line. Default: no password.",
@@ -24,6 +25,15 @@ std::vector<Key> store_keys(ServerConfig& config) {
       {"store.ca",
        "PEM file of the authority that store.address is signed by. Default: those that this machine trusts.",
        &config.store_ca},
+      {"store.replicated",
+       "Makes replicated tables at store.address, so that a replica that is lost loses nothing. Requires "
+       "ZooKeeper or ClickHouse Keeper,\nand the macro replica in the configuration of each ClickHouse "
+       "server.",
+       &config.store_replicated},
+      {"store.insert_quorum",
+       "With store.replicated: how many replicas must have a batch of rows before it counts. While fewer "
+       "run, rows wait in the\ndata directory.",
+       &config.store_insert_quorum, Range{2, 16}},
       {"store.max_segment_rows",
        "Maximum rows of a merged segment. Merging needs 1 to 3 bytes of memory per row.",
        &config.store_max_segment_rows, Range{int64_t{1} << 16, int64_t{1} << 30}},

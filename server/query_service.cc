@@ -111,7 +111,9 @@ store::DirectoryIdentity identity_of(const store::CopiedDirectory& copy, const c
   return {.id = copy.facts().directory_id(),
           .rows = {.address = config.store_address.empty() ? told_address : config.store_address,
                    .password_file = config.store_password_file,
-                   .ca = config.store_ca}};
+                   .ca = config.store_ca,
+                   .insert_quorum = config.store_replicated ? config.store_insert_quorum
+                                                            : int64_t{copy.facts().rows_insert_quorum()}}};
 }
 
 // A request to another server that is under way ends with the work that it belongs to.

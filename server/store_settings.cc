@@ -82,7 +82,8 @@ Result<store::RetentionLimits> retention_limits(const config::ServerConfig& conf
 store::RowsAddress rows_address(const config::ServerConfig& config) {
   return {.address = config.store_address,
           .password_file = absolute_path(config.store_password_file),
-          .ca = absolute_path(config.store_ca)};
+          .ca = absolute_path(config.store_ca),
+          .insert_quorum = config.store_replicated ? config.store_insert_quorum : 0};
 }
 
 store::IngestOptions ingest_options(const config::ServerConfig& config,

@@ -134,7 +134,8 @@ Result<std::unique_ptr<RowStore>> Ingest::open_row_store(const DataDirectory& di
   if (!is_known && !options.rows.is_elsewhere()) {
     return std::unique_ptr<RowStore>();
   }
-  if (is_known && options.rows.is_elsewhere() && identity->rows.address != options.rows.address) {
+  if (is_known && options.rows.is_elsewhere() && identity->rows.address != options.rows.address &&
+      !clickhouse::are_same_replicas(identity->rows, options.rows)) {
     return with_hint(fail(ErrorCode::kConflict, "the rows of {} are in {}, not in {}", directory.path(),
                           identity->rows.address, options.rows.address),
                      "give that address, or another data directory");

@@ -5,6 +5,7 @@
 #include <ranges>
 #include <utility>
 
+#include "base/random.h"
 #include "store/clickhouse/schema.h"
 
 namespace plimsoll::store::clickhouse {
@@ -181,7 +182,7 @@ Result<uint32_t> begin_session(Connection& connection) {
     }
     const uint32_t session = *newest + 1;
     const Status written = connection.insert("sessions", table_called("sessions").columns(),
-                                             RowBinaryWriter().number(session).bytes());
+                                             RowBinaryWriter().number(session).number(random_seed()).bytes());
     const auto with_number =
         written ? connection.query(fmt::format(
                       "SELECT count() FROM sessions WHERE session = {} FORMAT RowBinary", session))

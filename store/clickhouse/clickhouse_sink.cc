@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "store/clickhouse/entry_rows.h"
+#include "store/clickhouse/replicas.h"
 #include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/schema.h"
 
@@ -57,8 +58,11 @@ Status ClickHouseSink::learn_state() {
     return {};
   }
   const OneHost one_host(connection_);
-  const auto marks = read_marks(connection_);
-  const auto epochs = marks ? committed_among(*marks) : propagate(marks);
+  // Before and after: an insert that was given up may come between.
+  Status settled = expect_quorum(connection_);
+  const auto marks = settled ? read_marks(connection_) : propagate(settled);
+  settled = marks ? expect_quorum(connection_) : propagate(marks);
+  const auto epochs = settled ? committed_among(*marks) : propagate(settled);
   if (!epochs) {
     return propagate(epochs);
   }

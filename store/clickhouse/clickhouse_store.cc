@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "base/file.h"
 #include "base/file_modes.h"
@@ -66,6 +67,15 @@ Result<ConnectionOptions> connection_to(const RowsAddress& rows) {
     return options;
   }
   options->ca = rows.ca;
+  options->insert_quorum = rows.insert_quorum;
+  if (!options->further_urls.empty() && !rows.is_replicated()) {
+    return with_hint(
+        fail(ErrorCode::kInvalid,
+             "the store's address {} names several hosts, and its tables are not replicated: each "
+             "host would have rows of its own",
+             rows.address),
+        "set store.replicated = true, or name one host");
+  }
   if (!rows.password_file.empty()) {
     auto password = read_password(rows.password_file);
     if (!password) {
@@ -76,6 +86,19 @@ Result<ConnectionOptions> connection_to(const RowsAddress& rows) {
     options->user = options->user.empty() ? "default" : options->user;
   }
   return options;
+}
+
+bool are_same_replicas(const RowsAddress& one, const RowsAddress& other) {
+  const auto first = parse_address(one.address);
+  const auto second = parse_address(other.address);
+  if (!first || !second || !one.is_replicated() || !other.is_replicated() ||
+      first->database != second->database) {
+    return false;
+  }
+  const std::vector<ConnectionOptions> hosts = each_host(*second);
+  return std::ranges::any_of(each_host(*first), [&](const ConnectionOptions& host) {
+    return std::ranges::find(hosts, host.base_url, &ConnectionOptions::base_url) != hosts.end();
+  });
 }
 
 // Two processes that start at the same moment may both find no owner: begin_session() gives them different sessions, and the older one stops.
@@ -172,7 +195,7 @@ Result<DroppedRows> ClickHouseStore::drop_old(const RowStoreLimits& limits) {
     if (!is_old && all_bytes <= limits.max_bytes) {
       break;
     }
-    if (const Status gone = drop_epoch(*connections_, number); !gone) {
+    if (const Status gone = drop_epoch(*connections_, connections_->options(), number); !gone) {
       return propagate(gone);
     }
     all_bytes -= of_epoch;

@@ -21,6 +21,9 @@ namespace plimsoll::store::clickhouse {
 // With the password that its file has: the first line, 4 KiB at most.
 Result<ConnectionOptions> connection_to(const RowsAddress& rows);
 
+// Whether these are replicas of the same tables, of which one has been added or taken away: one database, and a host in common.
+bool are_same_replicas(const RowsAddress& one, const RowsAddress& other);
+
 // The database is this data directory's from now on; kConflict where it has rows of another one. Its tables are there.
 Status settle_owner(Connection& connection, std::string_view directory_id);
 

@@ -63,6 +63,17 @@ std::string url_of(std::string_view host, bool is_secure) {
                                  : ":8123");
 }
 
+// In the URLs of statements about replicated tables. Where inserts are not parallel, Keeper knows the last part of each partition that has reached
+// its quorum: a sequential read shows no later ones, and fails on a replica that lacks it.
+std::string settings_for(const ConnectionOptions& options, ServerVersion version, bool is_insert) {
+  if (!is_insert) {
+    return version.has_sequential_reads() ? "&select_sequential_consistency=1" : "";
+  }
+  return fmt::format("&insert_quorum={}&insert_quorum_timeout={}{}", options.insert_quorum,
+                     std::max<int64_t>(1, options.timeout_ms / 2),
+                     version.has_sequential_reads() ? "&insert_quorum_parallel=0" : "");
+}
+
 // What is wrong with hosts that have commas between them; empty: nothing, and these are their URLs.
 std::string_view read_hosts(std::string_view hosts, bool is_secure, std::vector<std::string>& urls) {
   while (true) {
@@ -132,6 +143,18 @@ Result<ConnectionOptions> parse_address(std::string_view address) {
   return options;
 }
 
+std::vector<ConnectionOptions> each_host(const ConnectionOptions& options) {
+  std::vector<ConnectionOptions> hosts;
+  const auto add = [&](const std::string& url) {
+    ConnectionOptions& host = hosts.emplace_back(options);
+    host.base_url = url;
+    host.further_urls.clear();
+  };
+  add(options.base_url);
+  std::ranges::for_each(options.further_urls, add);
+  return hosts;
+}
+
 OneHost::OneHost(Connection& connection) : connection_(connection) {
   if (connection_.one_host_ == nullptr) {
     connection_.one_host_ = this;
@@ -147,8 +170,9 @@ OneHost::~OneHost() {
 Connection::Connection(ConnectionOptions options, std::shared_ptr<HostChoice> choice)
     : options_(std::move(options)), choice_(std::move(choice)), random_(random_seed()) {
   const auto add_host = [this](const std::string& url) {
-    hosts_.push_back({url, http::Client(client_options(options_, url, true)),
-                      http::Client(client_options(options_, url, false))});
+    hosts_.push_back({.url = url,
+                      .client = http::Client(client_options(options_, url, true)),
+                      .insert_client = http::Client(client_options(options_, url, false))});
   };
   add_host(options_.base_url);
   std::ranges::for_each(options_.further_urls, add_host);
@@ -187,10 +211,10 @@ Status Connection::insert(std::string_view table, std::string_view columns, std:
   const std::string sql = fmt::format("INSERT INTO {} ({}) FORMAT RowBinary", table, columns);
   const size_t host = this->host();
   keep(host);
-  const Answer answer = send(
-      hosts_[host].insert_client,
-      {path_for(true) + "&query=" + http::url_encode(sql), std::string(rows), "application/octet-stream"},
-      at_host(host, fmt::format("inserting into {}", table)));
+  const Answer answer =
+      ask(host, true,
+          {path_for(true) + "&query=" + http::url_encode(sql), std::string(rows), "application/octet-stream"},
+          fmt::format("inserting into {}", table));
   if (answer.is_host_failing) {
     choice_->leave(host);
   }
@@ -201,6 +225,11 @@ Status Connection::create_database() {
   const std::string sql = fmt::format("CREATE DATABASE IF NOT EXISTS {}", options_.database);
   const auto answer = send_again_and_again({path_for(false), sql, "text/plain"}, sql);
   return answer ? Status() : propagate(answer);
+}
+
+Result<ServerVersion> Connection::version() {
+  const auto text = query("SELECT version()");
+  return text ? parse_version(*text) : propagate(text);
 }
 
 // wait_end_of_query: without it an error may follow a status of 200, in the middle of the answer. The server's timeout must be the shorter one: its
@@ -253,7 +282,7 @@ Result<std::string> Connection::ask_hosts(const Sent& sent, std::string_view wha
   for (size_t asked = 1;; ++asked) {
     const size_t host = this->host();
     const bool is_kept = one_host_ != nullptr && one_host_->host_.has_value();
-    Answer answer = send(hosts_[host].client, sent, at_host(host, what));
+    Answer answer = ask(host, false, sent, what);
     if (!answer.is_host_failing) {
       keep(host);
       return std::move(answer.body);
@@ -265,7 +294,38 @@ Result<std::string> Connection::ask_hosts(const Sent& sent, std::string_view wha
   }
 }
 
-Connection::Answer Connection::send(http::Client& client, const Sent& sent, std::string_view what) const {
+Connection::Answer Connection::ask(size_t host, bool is_insert, const Sent& sent, std::string_view what) {
+  Host& asked = hosts_[host];
+  http::Client& client = is_insert ? asked.insert_client : asked.client;
+  const std::string where = at_host(host, what);
+  if (!options_.is_replicated()) {
+    return send(client, sent.path_and_query, sent, where);
+  }
+  if (!asked.version.has_value()) {
+    Answer learnt = learn_version(asked, where);
+    if (!learnt.body) {
+      return learnt;
+    }
+  }
+  const std::string settings = settings_for(options_, *asked.version, is_insert);
+  return send(client, sent.path_and_query + settings, sent, where);
+}
+
+Connection::Answer Connection::learn_version(Host& host, std::string_view what) const {
+  Answer answer = send(host.client, path_for(false), {{}, "SELECT version()", "text/plain"}, what);
+  if (!answer.body) {
+    return answer;
+  }
+  const auto version = parse_version(*answer.body);
+  if (!version) {
+    return {propagate(version, "{}", what)};
+  }
+  host.version = *version;
+  return answer;
+}
+
+Connection::Answer Connection::send(http::Client& client, std::string_view path_and_query, const Sent& sent,
+                                    std::string_view what) const {
   if (const Status stopped = check_stop(); !stopped) {
     return {propagate(stopped)};
   }
@@ -273,7 +333,7 @@ Connection::Answer Connection::send(http::Client& client, const Sent& sent, std:
   if (!options_.user.empty()) {
     credentials = {{"X-ClickHouse-User", options_.user}, {"X-ClickHouse-Key", options_.password}};
   }
-  auto response = client.send("POST", sent.path_and_query, sent.body, sent.content_type, credentials);
+  auto response = client.send("POST", path_and_query, sent.body, sent.content_type, credentials);
   if (!response) {
     // What ended the request is the error of the work, and no failure of the server.
     const Status stopped = check_stop();

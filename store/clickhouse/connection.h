@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "http/client.h"
 #include "store/clickhouse/host_choice.h"
+#include "store/clickhouse/server_version.h"
 
 namespace plimsoll::store::clickhouse {
 
@@ -29,6 +30,9 @@ struct ConnectionOptions {
   std::string ca =
       {};  // PEM file of the authority of an https:// server; empty: those that this machine trusts
   int64_t connect_timeout_ms = 5000;
+  // Tables are replicated: an insert is acknowledged once so many replicas have it, and questions are answered by replicas that have all of them.
+  // 0: they are not.
+  int64_t insert_quorum = 0;
   // Of a request. The server's own timeout for the statement is a tenth shorter, at most 5 s.
   int64_t timeout_ms = 60'000;
   // Of a server that acknowledges nothing (http/client.h): after a cut network it is known sooner that it is gone.
@@ -37,7 +41,12 @@ struct ConnectionOptions {
   // For statements that are repeated: each pause is twice the last one, and half of it is random.
   int max_attempts = 4;
   int64_t first_pause_ns = 100'000'000;
+
+  bool is_replicated() const { return insert_quorum > 0; }
 };
+
+// The same for each of the hosts alone.
+std::vector<ConnectionOptions> each_host(const ConnectionOptions& options);
 
 // "clickhouse://user@host:8123/database", or clickhouses:// for TLS; without a port it is 8123, or 8443. Several hosts stand with commas between
 // them. A password in it is refused: addresses are seen in lists of processes and in logs.
@@ -84,6 +93,7 @@ class Connection : public Queryable {
   Status insert(std::string_view table, std::string_view columns, std::string_view rows);
 
   Status create_database();
+  Result<ServerVersion> version();
 
   const ConnectionOptions& options() const { return options_; }
 
@@ -102,7 +112,8 @@ class Connection : public Queryable {
   struct Host {
     std::string url;
     http::Client client;
-    http::Client insert_client;  // which sends nothing twice
+    http::Client insert_client;                 // which sends nothing twice
+    std::optional<ServerVersion> version = {};  // of replicated tables: once it was asked for
   };
   size_t host() const;
   void keep(size_t host);
@@ -111,7 +122,10 @@ class Connection : public Queryable {
   Sent with_tables(std::string_view sql, std::span<const ExternalTable> tables) const;
   Result<std::string> send_again_and_again(const Sent& sent, std::string_view what);
   Result<std::string> ask_hosts(const Sent& sent, std::string_view what);
-  Answer send(http::Client& client, const Sent& sent, std::string_view what) const;
+  Answer ask(size_t host, bool is_insert, const Sent& sent, std::string_view what);
+  Answer learn_version(Host& host, std::string_view what) const;
+  Answer send(http::Client& client, std::string_view path_and_query, const Sent& sent,
+              std::string_view what) const;
 
   ConnectionOptions options_;
   std::shared_ptr<HostChoice> choice_;

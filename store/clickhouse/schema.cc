@@ -1,11 +1,12 @@
 #include "store/clickhouse/schema.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <set>
 #include <utility>
 
+#include "base/log.h"
+#include "store/clickhouse/replicas.h"
 #include "store/clickhouse/row_binary.h"
 
 namespace plimsoll::store::clickhouse {
@@ -190,7 +191,11 @@ std::vector<Table> make_tables() {
       {.name = "directories", .order = "directory", .is_by_epoch = false, .own = {{"directory", "String"}}});
   all.push_back({.name = "formats", .order = "format", .is_by_epoch = false, .own = {{"format", "UInt32"}}});
   all.push_back(
-      {.name = "sessions", .order = "session", .is_by_epoch = false, .own = {{"session", "UInt32"}}});
+      {.name = "sessions",
+       .order = "session",
+       .is_by_epoch = false,
+       // A replicated table takes equal inserts for one that was repeated: two processes must not begin one session.
+       .own = {{"session", "UInt32"}, {"random", "UInt64"}}});
   return all;
 }
 
@@ -209,13 +214,90 @@ std::string definition_of(const TableColumn& column, ServerVersion version) {
                      has_codec ? fmt::format(" CODEC({})", column.codec) : "");
 }
 
-std::string creation_of(const Table& table, ServerVersion version) {
+std::string engine_of(const Table& table, const ConnectionOptions& options) {
+  return options.is_replicated() ? fmt::format("ReplicatedMergeTree('{}', '{{replica}}')",
+                                               replica_path(options.database, table.name))
+                                 : "MergeTree";
+}
+
+std::string creation_of(const Table& table, ServerVersion version, const ConnectionOptions& options) {
   std::string columns;
   for (const TableColumn& column : all_columns(table)) {
     columns += (columns.empty() ? "" : ", ") + definition_of(column, version);
   }
-  return fmt::format("CREATE TABLE IF NOT EXISTS {} ({}) ENGINE = MergeTree {}ORDER BY ({})", table.name,
-                     columns, table.is_by_epoch ? "PARTITION BY epoch " : "", table.order);
+  return fmt::format("CREATE TABLE IF NOT EXISTS {} ({}) ENGINE = {} {}ORDER BY ({})", table.name, columns,
+                     engine_of(table, options), table.is_by_epoch ? "PARTITION BY epoch " : "", table.order);
+}
+
+Status expect_engine(std::string_view table, std::string_view engine, const ConnectionOptions& options) {
+  const bool is_ours = std::ranges::find(tables(), table, &Table::name) != tables().end();
+  const bool is_replicated = engine.starts_with("Replicated");
+  if (!is_ours || is_replicated == options.is_replicated()) {
+    return {};
+  }
+  return is_replicated
+             ? with_hint(fail(ErrorCode::kConflict, "the tables of the database {} are replicated",
+                              options.database),
+                         "set store.replicated = true")
+             : with_hint(
+                   fail(ErrorCode::kConflict, "the tables of the database {} are not replicated",
+                        options.database),
+                   "copy the rows to a new database with \"plimsoll store copy --replicated\", or leave "
+                   "store.replicated out");
+}
+
+Status expect_engines(Connection& connection) {
+  const auto answer = connection.query(
+      fmt::format("SELECT name, engine FROM system.tables WHERE database = '{}' FORMAT RowBinary",
+                  connection.options().database));
+  return answer ? for_each_row(*answer, "the engines of the tables",
+                               [&](ByteReader& reader) {
+                                 const std::string_view table = read_text(reader);
+                                 return expect_engine(table, read_text(reader), connection.options());
+                               })
+                : propagate(answer);
+}
+
+// On the host of the connection.
+Status make_all_tables(Connection& connection) {
+  if (const Status created = connection.create_database(); !created) {
+    return created;
+  }
+  const Status expected = expect_engines(connection);
+  const auto version = expected ? connection.version() : propagate(expected);
+  if (!version) {
+    return propagate(version);
+  }
+  for (const Table& table : tables()) {
+    if (const auto created = connection.query(creation_of(table, *version, connection.options())); !created) {
+      return propagate(created, "creating the table {}", table.name);
+    }
+  }
+  return {};
+}
+
+// Replicas share rows, and each has tables of its own. One that is away gets them when this is done again.
+Status make_all_tables_everywhere(const ConnectionOptions& options) {
+  Status failed;
+  bool is_any_made = false;
+  for (const ConnectionOptions& host : each_host(options)) {
+    Connection connection(host);
+    const Status made = make_all_tables(connection);
+    if (!made && made.error().code != ErrorCode::kUnavailable) {
+      return propagate(made, "preparing {}", host.base_url);
+    }
+    if (!made) {
+      failed = propagate(made, "preparing {}", host.base_url);
+    }
+    is_any_made = is_any_made || made.has_value();
+  }
+  if (!is_any_made) {
+    return failed;
+  }
+  if (!failed) {
+    log_warning("a replica that has no tables yet gets them with the next start: {}", failed.error().text());
+  }
+  return {};
 }
 
 using ColumnNames = std::set<std::pair<std::string, std::string>>;  // of their tables
@@ -307,19 +389,7 @@ const Table& table_called(std::string_view name) {
   return *std::ranges::find(tables(), name, &Table::name);
 }
 
-Result<ServerVersion> parse_version(std::string_view text) {
-  ServerVersion version;
-  const char* const end = text.data() + text.size();
-  const auto major = std::from_chars(text.data(), end, version.major);
-  const bool has_minor = major.ec == std::errc() && major.ptr != end && *major.ptr == '.';
-  const auto minor = has_minor ? std::from_chars(major.ptr + 1, end, version.minor) : major;
-  if (!has_minor || minor.ec != std::errc()) {
-    return fail(ErrorCode::kUnsupported, "the server says that its version is \"{}\"", text.substr(0, 80));
-  }
-  return version;
-}
-
-Status drop_epoch(Queryable& server, uint32_t epoch) {
+Status drop_epoch(Queryable& server, const ConnectionOptions& options, uint32_t epoch) {
   // Marks first: from then on no question begins to read the epoch, and one that has begun finds it gone when it looks for the marks afterwards
   // (ClickHouseRows).
   std::vector<std::string_view> names{"batches", "name_batches"};
@@ -333,32 +403,39 @@ Status drop_epoch(Queryable& server, uint32_t epoch) {
     if (!dropped) {
       return propagate(dropped, "dropping epoch {} of the table {}", epoch, name);
     }
+    const bool must_be_everywhere = name == "batches" && options.is_replicated();
+    if (const Status gone = must_be_everywhere ? expect_marks_gone(options, epoch) : Status(); !gone) {
+      return propagate(gone, "dropping epoch {}", epoch);
+    }
   }
   return {};
 }
 
-Status drop_tables(Queryable& server) {
-  for (const Table& table : tables()) {
-    if (const auto dropped = server.query(fmt::format("DROP TABLE IF EXISTS {}", table.name)); !dropped) {
-      return propagate(dropped, "dropping the table {}", table.name);
+Status drop_tables(const ConnectionOptions& options) {
+  for (const ConnectionOptions& host : each_host(options)) {
+    Connection connection(host);
+    const auto version = connection.version();
+    if (!version) {
+      return propagate(version, "dropping the tables of {}", host.base_url);
+    }
+    // Otherwise Keeper knows the replica of a table for minutes after it was dropped, and another one cannot be made.
+    const std::string_view at_once =
+        version->has_sequential_reads() && options.is_replicated() ? " SYNC" : "";
+    for (const Table& table : tables()) {
+      const auto dropped = connection.query(fmt::format("DROP TABLE IF EXISTS {}{}", table.name, at_once));
+      if (!dropped) {
+        return propagate(dropped, "dropping the table {}", table.name);
+      }
     }
   }
   return {};
 }
 
 Status prepare_tables(Connection& connection) {
-  if (const Status created = connection.create_database(); !created) {
-    return created;
-  }
-  const auto text = connection.query("SELECT version()");
-  const auto version = text ? parse_version(*text) : propagate(text);
+  const Status made = make_all_tables_everywhere(connection.options());
+  const auto version = made ? connection.version() : propagate(made);
   if (!version) {
     return propagate(version);
-  }
-  for (const Table& table : tables()) {
-    if (const auto created = connection.query(creation_of(table, *version)); !created) {
-      return propagate(created, "creating the table {}", table.name);
-    }
   }
   // Before the columns: tables of a later release stay as they are.
   const Status settled = settle_format(connection);

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "store/clickhouse/connection.h"
+#include "store/clickhouse/server_version.h"
 
 namespace plimsoll::store::clickhouse {
 
@@ -36,25 +37,16 @@ std::span<const Table> tables();
 // One of them.
 const Table& table_called(std::string_view name);
 
-struct ServerVersion {
-  int major = 0;
-  int minor = 0;
-
-  // Codecs of columns; Debian 12 has 18.16, without them.
-  bool has_codecs() const { return major >= 20; }
-};
-
-// "26.7.1.1". kUnsupported for what is no version.
-Result<ServerVersion> parse_version(std::string_view text);
-
-// Makes the database, the tables and the columns that are missing; changes nothing where there are all. kUnsupported where a later release of
-// ours has changed the tables. Another process may do the same at the same time.
+// Makes the database, the tables and the columns that are missing; changes nothing where there are all. Of several hosts each gets them; one that
+// does not answer is passed over, unless none does. kUnsupported where a later release of ours has changed the tables, kConflict where they are
+// replicated and must not be, or the other way round. Another process may do the same at the same time.
 Status prepare_tables(Connection& connection);
 
-// Drops all tables, and the note whose rows they are last. May be repeated after a failure. No process may read the tables meanwhile.
-Status drop_tables(Queryable& server);
+// Drops all tables of each host, and the note whose rows they are last. May be repeated after a failure. No process may read the tables meanwhile.
+Status drop_tables(const ConnectionOptions& options);
 
-// May be repeated after a failure. Not for an epoch between others: readers would find that marks are missing.
-Status drop_epoch(Queryable& server, uint32_t epoch);
+// May be repeated after a failure. Not for an epoch between others: readers would find that marks are missing. kUnavailable where a replica still
+// has the epoch's marks: its rows stay.
+Status drop_epoch(Queryable& server, const ConnectionOptions& options, uint32_t epoch);
 
 }  // namespace plimsoll::store::clickhouse

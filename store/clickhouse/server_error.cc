@@ -51,6 +51,11 @@ constexpr std::array kKnownCodes{
     KnownCode{244, ErrorCode::kUnavailable, kKeeperHint, true},
     KnownCode{252, ErrorCode::kUnavailable,
               "the server merges parts too slowly: check its load and its disks"},
+    KnownCode{
+        253, ErrorCode::kUnavailable,
+        "ZooKeeper or Keeper knows a replica of this name, which has lost its tables: give it another name "
+        "in its macro replica",
+        true},
     KnownCode{285, ErrorCode::kUnavailable, "a replica is gone: check the cluster"},
     // UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE
     KnownCode{286, ErrorCode::kUnavailable,

@@ -30,6 +30,7 @@ void add_address(std::string_view name, const RowsAddress& rows, std::string& te
                                       {"-ca", &rows.ca}}) {
     text += value->empty() ? "" : fmt::format("{}{} {}\n", name, suffix, *value);
   }
+  text += rows.is_replicated() ? fmt::format("{}-insert-quorum {}\n", name, rows.insert_quorum) : "";
 }
 
 std::string text_of_note(const CopyNote& note) {
@@ -67,6 +68,13 @@ void take_line(std::string_view line, CopyNote& note) {
                                      {"to-ca", &note.to.ca}}) {
     if (name == known) {
       *field = value;
+    }
+  }
+  for (const auto& [known, quorum] :
+       {std::pair<std::string_view, int64_t*>("from-insert-quorum", &note.from.insert_quorum),
+        {"to-insert-quorum", &note.to.insert_quorum}}) {
+    if (name == known) {
+      std::from_chars(value.data(), value.data() + value.size(), *quorum);
     }
   }
   if (name == "part") {

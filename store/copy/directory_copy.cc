@@ -49,6 +49,9 @@ class RowsCopy {
 
   Result<RowsCopyReport> run() {
     RowsCopyReport report;
+    if (const Status differs = expect_same_tables(); !differs) {
+      return propagate(differs);
+    }
     report.was_there = identity_.rows.address == options_.to.address;
     Status done = report.was_there ? Status() : move(report);
     // Of a copy before this one, which may be long ago.
@@ -60,6 +63,16 @@ class RowsCopy {
  private:
   bool is_into_directory() const { return !options_.to.is_elsewhere(); }
   bool is_of_note() const { return note_.is_there() && note_.to.address == options_.to.address; }
+
+  // Rows cannot become replicated where they are.
+  Status expect_same_tables() const {
+    const bool is_same_place = identity_.rows.address == options_.to.address;
+    return !is_same_place || !options_.to.is_replicated() || identity_.rows.is_replicated()
+               ? Status()
+               : with_hint(fail(ErrorCode::kConflict, "the rows of {} are in {} already, and not replicated",
+                                directory_.path(), options_.to.address),
+                           "give another database with --to");
+  }
 
   Result<std::unique_ptr<EpochParts>> open_epochs(const RowsAddress& rows) const {
     return EpochParts::open(rows, identity_.id, options_.now_ns);

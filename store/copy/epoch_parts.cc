@@ -309,7 +309,7 @@ Status EpochParts::write(CopiedPart part, RowCursor& rows, const ReadNames& read
     return fail(ErrorCode::kConflict, "epoch {} does not follow epoch {}", epoch, before.epoch);
   }
   // What an attempt that was given up has left.
-  done = clickhouse::drop_epoch(writing_, epoch);
+  done = clickhouse::drop_epoch(writing_, writing_.options(), epoch);
   const BatchNumber number{epoch, session_->next_batch()};
   Batch batch;
   batch.entries = entries_since(DictionarySizes(), part.entries);
@@ -401,7 +401,8 @@ Status EpochParts::write_mark(const BatchMark& mark) {
 
 Status EpochParts::drop(int64_t number) {
   const auto epoch = this->epoch(number);
-  return epoch ? clickhouse::drop_epoch(*connections_, epoch->epoch) : propagate(epoch);
+  return epoch ? clickhouse::drop_epoch(*connections_, connections_->options(), epoch->epoch)
+               : propagate(epoch);
 }
 
 Status EpochParts::remove_all() {
@@ -410,10 +411,10 @@ Status EpochParts::remove_all() {
   Status removed = epochs ? Status() : propagate(epochs);
   if (epochs) {
     for (const auto& [number, epoch] : **epochs) {
-      removed = removed ? clickhouse::drop_epoch(*connections_, number) : removed;
+      removed = removed ? clickhouse::drop_epoch(*connections_, connections_->options(), number) : removed;
     }
   }
-  return removed ? clickhouse::drop_tables(*connections_) : removed;
+  return removed ? clickhouse::drop_tables(connections_->options()) : removed;
 }
 
 }  // namespace plimsoll::store

@@ -1,6 +1,7 @@
 #include "store/identity/directory_identity.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "base/checksum.h"
@@ -20,6 +21,7 @@ constexpr std::string_view kDatabaseLine = "database ";
 constexpr std::string_view kRowsLine = "rows ";
 constexpr std::string_view kRowsPasswordLine = "rows-password-file ";
 constexpr std::string_view kRowsCaLine = "rows-ca ";
+constexpr std::string_view kRowsQuorumLine = "rows-insert-quorum ";
 constexpr std::string_view kChecksumLine = "checksum ";
 
 constexpr const char* kIdentityTable =
@@ -35,6 +37,9 @@ std::string text_of(const DirectoryIdentity& identity) {
                                     {kRowsPasswordLine, &identity.rows.password_file},
                                     {kRowsCaLine, &identity.rows.ca}}) {
     text += value->empty() ? "" : fmt::format("{}{}\n", line, *value);
+  }
+  if (identity.rows.is_replicated()) {
+    text += fmt::format("{}{}\n", kRowsQuorumLine, identity.rows.insert_quorum);
   }
   return text + fmt::format("{}{:016x}\n", kChecksumLine, checksum64(as_bytes(text)));
 }
@@ -57,6 +62,9 @@ DirectoryIdentity parse(std::string_view text) {
       identity.rows.password_file = line.substr(kRowsPasswordLine.size());
     } else if (line.starts_with(kRowsCaLine)) {
       identity.rows.ca = line.substr(kRowsCaLine.size());
+    } else if (line.starts_with(kRowsQuorumLine)) {
+      std::from_chars(line.data() + kRowsQuorumLine.size(), line.data() + line.size(),
+                      identity.rows.insert_quorum);
     }
   }
   return identity.id.size() == kIdBytes && text_of(identity) == text ? identity : DirectoryIdentity();

@@ -5,6 +5,7 @@
 //   database live.db
 //   rows clickhouse://ch.example.com/plimsoll
 //   rows-password-file /etc/plimsoll/clickhouse
+//   rows-insert-quorum 2
 //   checksum 9a1e...    of the lines above
 //
 // The list names the databases beside the blocks that the directory must have, so that one that is missing differs from one that was never
@@ -12,6 +13,7 @@
 // before that take such a file for a damaged one, and leave the directory alone.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +29,10 @@ struct RowsAddress {
       {};  // "clickhouse://host/database" (store/clickhouse); empty: they are in the directory
   std::string password_file = {};  // empty: no password
   std::string ca = {};             // PEM file; empty: as this machine has it
+  int64_t insert_quorum = 0;       // replicas that must have each insert; 0: tables are not replicated
 
   bool is_elsewhere() const { return !address.empty(); }
+  bool is_replicated() const { return insert_quorum > 0; }
   bool operator==(const RowsAddress&) const = default;
 };
 

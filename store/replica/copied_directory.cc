@@ -72,7 +72,9 @@ Status make_block(const std::string& folder, std::string_view directory_id) {
 
 Status make_directory_of(const std::string& folder, const wire::DirectoryCopy& facts) {
   Status made = make_block(folder, facts.directory_id());
-  DirectoryIdentity identity{.id = facts.directory_id(), .rows = {.address = facts.rows_address()}};
+  DirectoryIdentity identity{
+      .id = facts.directory_id(),
+      .rows = {.address = facts.rows_address(), .insert_quorum = int64_t{facts.rows_insert_quorum()}}};
   identity.databases.assign(kCopiedDatabases.begin(), kCopiedDatabases.end());
   made = made ? write_identity(folder, identity) : made;
   return made

@@ -33,6 +33,7 @@ struct DirectoryCopy {
   uint32_t directory_format = 0;
   std::string directory_id = {};
   std::string rows_address = {};
+  uint32_t rows_insert_quorum = 0;
   std::vector<File> files = {};
 };
 

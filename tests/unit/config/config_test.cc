@@ -474,6 +474,19 @@ TEST_F(Config, HowMuchOfABinaryIsSentIsOneOfThreeChoices) {
   EXPECT_EQ(daemon.error().field, "binaries.content");
 }
 
+TEST_F(Config, ReplicatedTablesRequireAnAddress) {
+  EXPECT_FALSE(load_server_config(file("")).value().store_replicated);
+  const auto refused = load_server_config(file("[store]\nreplicated = true\n"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().field, "store.replicated");
+  const auto server = load_server_config(
+      file("[store]\naddress = \"clickhouse://a,b/p\"\nreplicated = true\ninsert_quorum = 3\n"));
+  ASSERT_TRUE(server) << server.error().text();
+  EXPECT_TRUE(server->store_replicated);
+  EXPECT_EQ(server->store_insert_quorum, 3);
+  EXPECT_FALSE(load_server_config(file("[store]\ninsert_quorum = 1\n")));
+}
+
 TEST_F(Config, LoadsBothPrograms) {
   const auto server = load_server_config(file("[collect]\nrate_hz = 199\n[fleet]\nheartbeat = \"1s\"\n"));
   ASSERT_TRUE(server.has_value()) << server.error().text();

@@ -108,6 +108,22 @@ TEST(StoreSettings, FilesOfTheRowsAddressAreAbsolute) {
   EXPECT_EQ(rows.ca, "");
 }
 
+TEST(StoreSettings, TheQuorumCountsWhereTablesAreReplicated) {
+  config::ServerConfig config;
+  config.store_address = "clickhouse://a,b,c/p";
+  config.store_insert_quorum = 3;
+  EXPECT_EQ(rows_address(config).insert_quorum, 0);
+  config.store_replicated = true;
+  EXPECT_EQ(rows_address(config).insert_quorum, 3);
+}
+
+TEST_F(ConfigCheck, SeveralHostsOfTheRowsRequireReplicatedTables) {
+  const std::string head = "[server]\ndata = \"FOLDER/data\"\n[store]\naddress = \"clickhouse://a,b/p\"\n";
+  EXPECT_THAT(findings(head),
+              ElementsAre(AllOf(StartsWith("error store.address: "), HasSubstr("store.replicated = true"))));
+  EXPECT_THAT(findings(head + "replicated = true\n"), IsEmpty());
+}
+
 TEST_F(ConfigCheck, NamesWhatWouldKeepAServerFromStarting) {
   std::filesystem::create_directory(folder_ / "letters");
   write("letters/to-mother.txt", "dear");

@@ -204,6 +204,19 @@ TEST_F(DirectoryIdentityTest, AMissingOrDamagedIdentityIsNamed) {
   }
 }
 
+TEST_F(DirectoryIdentityTest, KeepsWhereRowsAreAndHowManyReplicasMustHaveThem) {
+  std::filesystem::create_directory(path_);
+  DirectoryIdentity identity = make_identity();
+  for (const int64_t quorum : {0, 2, 16}) {
+    identity.rows = {.address = "clickhouse://a,b/p", .password_file = "/etc/p", .insert_quorum = quorum};
+    const Status written = write_identity(path_, identity);
+    ASSERT_TRUE(written) << written.error().text();
+    const auto read = read_identity(path_);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->rows, identity.rows);
+  }
+}
+
 TEST_F(DirectoryIdentityTest, ALostFormatIsNotTakenForANewDirectory) {
   fill(path_, 1, 3);
   std::filesystem::remove(path_ + "/FORMAT");
