@@ -87,7 +87,13 @@ std::string text_in(std::string_view body) {
   return printable(body.substr(0, kMaxTextBytes));
 }
 
-const KnownCode* find_code(int code) {
+// A replica that is not active refuses inserts by the number of a user that may only read.
+const KnownCode* find_code(int code, std::string_view body) {
+  constexpr int kReadOnly = 164;
+  constexpr int kTableIsReadOnly = 242;
+  if (code == kReadOnly && body.find("not active") != std::string_view::npos) {
+    code = kTableIsReadOnly;
+  }
   const auto* const known = std::ranges::find(kKnownCodes, code, &KnownCode::code);
   return known == kKnownCodes.end() ? nullptr : known;
 }
@@ -114,7 +120,7 @@ int code_in(std::string_view body) {
 
 bool may_another_host_answer(const http::Response& response) {
   const int code = code_in(response.body);
-  const KnownCode* const known = find_code(code);
+  const KnownCode* const known = find_code(code, response.body);
   return code == 0 ? meaning_of_status(response.status) == ErrorCode::kUnavailable
                    : known != nullptr && known->is_of_host;
 }
@@ -128,7 +134,7 @@ Error server_error(const http::Response& response, std::string_view what) {
             {},
             "check that the address is that of ClickHouse's HTTP interface, and what stands before it"};
   }
-  const KnownCode* const known = find_code(code);
+  const KnownCode* const known = find_code(code, response.body);
   const bool is_known = known != nullptr;
   return {is_known ? known->meaning : ErrorCode::kInvalid,
           fmt::format("{}: ClickHouse error {}: {}", what, code, text_in(response.body)),

@@ -39,14 +39,13 @@ std::string packages() {
   return built_file("../bench-packages");
 }
 
-// Free now; start() fails if another program takes it before the server starts.
+}  // namespace
+
 int free_port() {
   const auto socket = http::listen_on("127.0.0.1:0", false);
   EXPECT_TRUE(socket) << socket.error().text();
   return socket ? socket->port : 0;
 }
-
-}  // namespace
 
 std::string ClickHouseServer::why_missing(Engine engine) {
   if (engine == Engine::kToday) {
@@ -94,8 +93,8 @@ void ClickHouseServer::write_configuration() const {
       "<default_profile>default</default_profile><default_database>default</default_database>\n"
       "<mark_cache_size>67108864</mark_cache_size><uncompressed_cache_size>67108864</"
       "uncompressed_cache_size>\n"
-      "<timezone>UTC</timezone></yandex>\n",
-      folder_.path(), port_, place_.host);
+      "<timezone>UTC</timezone>{3}</yandex>\n",
+      folder_.path(), port_, place_.host, place_.configuration);
 }
 
 // It ends with the test, however that ends.

@@ -21,7 +21,11 @@ struct ClickHousePlace {
   std::string host = "127.0.0.1";  // it listens there, and the test reaches it there
   // The command line that runs another one there, in the process that it is started as. Empty: that one itself.
   std::function<std::vector<std::string>(const std::vector<std::string>& argv)> running = {};
+  std::string configuration = {};  // further elements of its configuration
 };
+
+// On loopback, free now; a server fails to start if another program takes it before.
+int free_port();
 
 class ClickHouseServer {
  public:

@@ -38,6 +38,7 @@ TEST(ClickHouseHosts, TheNextOneIsAskedWhereOneFailsAndIsRemembered) {
         answer(500, "Code: 999, e.displayText() = Coordination::Exception: Session expired"),
         answer(500, "Code: 289. DB::Exception: Replica doesn't have part 1_4_4_0 (REPLICA_IS_NOT_IN_QUORUM)"),
         answer(500, "Code: 236. DB::Exception: Server is stopping"),
+        answer(500, "Code: 164, e.displayText() = DB::Exception: Replica is not active right now"),
         answer(404, "Code: 60. DB::Exception: Table fleet.rows doesn't exist. (UNKNOWN_TABLE)"),
         answer(404, "Code: 81. DB::Exception: Database fleet doesn't exist"),
         answer(502, "<html>bad gateway</html>")}) {
@@ -68,6 +69,7 @@ TEST(ClickHouseHosts, AStatementThatIsRefusedIsNotSentToAnother) {
        {answer(400, "Code: 62, e.displayText() = DB::Exception: Syntax error"),
         answer(500, "Code: 241. DB::Exception: Memory limit exceeded"),
         answer(401, "Code: 193, e.displayText() = DB::Exception: Wrong password"),
+        answer(500, "Code: 164, e.displayText() = DB::Exception: Cannot insert into table in readonly mode"),
         answer(500, "Code: 252. DB::Exception: Too many parts")}) {
     SCOPED_TRACE(refusal.body);
     FakeServer refusing({refusal});
