@@ -94,7 +94,7 @@ class FakeStore {
   http::Response insert(std::string_view sql, const std::string& rows) {
     const bool is_failing = !failing_table_.empty() && sql.starts_with("INSERT INTO " + failing_table_ + " ");
     if (!is_failing || is_failing_stored_) {
-      sessions_ += sql.starts_with("INSERT INTO sessions ") ? 1 : 0;
+      sessions_ += sql.starts_with("INSERT INTO sessions ") ? 1U : 0U;
       marks_ += sql.starts_with("INSERT INTO batches ") ? rows : "";
     }
     if (!is_failing) {
