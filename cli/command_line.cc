@@ -114,7 +114,8 @@ void add_server(CLI::App& app, ServerOptions& options) {
                 "Address for daemons (default 127.0.0.1:7071)")
       ->type_name("ADDR");
   add_parameter(*command, "--store", "store.address", options.flags,
-                "Where rows are: clickhouse://[USER@]HOST[:PORT]/DATABASE (default: in the data directory)")
+                "Where rows are: clickhouse://[USER@]HOST[:PORT][,HOST[:PORT]...]/DATABASE (default: in the data "
+                "directory)")
       ->type_name("ADDR");
   command->add_option("--config", options.config_path, "Configuration file (see config/server.example.toml)")
       ->type_name("FILE");

@@ -21,6 +21,7 @@ std::string sound_facts() {
   facts.set_directory_format(static_cast<uint32_t>(store::kDirectoryFormat));
   facts.set_directory_id("0123456789abcdef");
   facts.set_rows_address("clickhouse://plimsoll@clickhouse.example/plimsoll");
+  facts.set_rows_insert_quorum(2);
   for (const std::string_view name : store::kCopiedDatabases) {
     wire::DirectoryCopy::File& file = *facts.add_files();
     file.set_name(std::string(name));

@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "store/identity/directory_identity.h"
 #include "store/replica/copied_directory.h"
 #include "tests/conformance/copied_fleet.h"
 #include "tests/unit/server/replica/primary_fixture.h"
@@ -67,6 +68,19 @@ TEST_F(DirectoryCopiesTest, AreOfOneMoment) {
     draws_before = *draws;
     copy->remove_when_unused();
   }
+}
+
+TEST_F(DirectoryCopiesTest, SayWhereRowsAreAndHowManyReplicasMustHaveThem) {
+  auto identity = store::read_identity(directory_.path());
+  ASSERT_TRUE(identity) << identity.error().text();
+  identity->rows = {.address = "clickhouse://a,b/p", .insert_quorum = 3};
+  ASSERT_TRUE(store::write_identity(directory_.path(), *identity));
+  const auto found = copies_.get(Wanted::kNewest);
+  ASSERT_TRUE(found) << found.error().text();
+  EXPECT_EQ(found->copy->rows_address, "clickhouse://a,b/p");
+  const auto copy = put(*found->copy);
+  ASSERT_NE(copy, nullptr);
+  EXPECT_EQ(copy->facts().rows_insert_quorum(), 3U);
 }
 
 TEST_F(DirectoryCopiesTest, HaveNoSeedOfFutureDraws) {
