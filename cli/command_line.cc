@@ -113,9 +113,10 @@ void add_server(CLI::App& app, ServerOptions& options) {
   add_parameter(*command, "--fleet-listen", "server.fleet_listen", options.flags,
                 "Address for daemons (default 127.0.0.1:7071)")
       ->type_name("ADDR");
-  add_parameter(*command, "--store", "store.address", options.flags,
-                "Where rows are: clickhouse://[USER@]HOST[:PORT][,HOST[:PORT]...]/DATABASE (default: in the data "
-                "directory)")
+  add_parameter(
+      *command, "--store", "store.address", options.flags,
+      "Where rows are: clickhouse://[USER@]HOST[:PORT][,HOST[:PORT]...]/DATABASE (default: in the data "
+      "directory)")
       ->type_name("ADDR");
   command->add_option("--config", options.config_path, "Configuration file (see config/server.example.toml)")
       ->type_name("FILE");

@@ -37,7 +37,8 @@ class TestedClickHouseStore : public TestedStore {
   }
   Status drop_first() override {
     const auto epoch = first_epoch();
-    return epoch ? store::clickhouse::drop_epoch(*connections_, connections_->options(), *epoch) : propagate(epoch);
+    return epoch ? store::clickhouse::drop_epoch(*connections_, connections_->options(), *epoch)
+                 : propagate(epoch);
   }
 
  private:
