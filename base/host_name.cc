@@ -8,7 +8,7 @@ namespace plimsoll {
 
 std::string host_name() {
   utsname machine{};
-  std::string name = ::uname(&machine) == 0 ? printable(machine.nodename) : std::string();
+  const std::string name = ::uname(&machine) == 0 ? printable(machine.nodename) : std::string();
   return name.empty() ? "?" : name;
 }
 

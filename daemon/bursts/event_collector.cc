@@ -235,13 +235,13 @@ bool EventCollector::decode(Bytes record) {
   head.time_ns = reader.read<uint64_t>();
   head.cpu = reader.read<uint32_t>();
   head.reserved = reader.read<uint32_t>();
-  BurstEvent event{.time_ns = static_cast<int64_t>(head.time_ns),
-                   .first = 0,
-                   .second = 0,
-                   .thread = 0,
-                   .other = 0,
-                   .cpu = static_cast<uint16_t>(head.cpu),
-                   .kind = BurstEventKind::kSwitch};
+  const BurstEvent event{.time_ns = static_cast<int64_t>(head.time_ns),
+                         .first = 0,
+                         .second = 0,
+                         .thread = 0,
+                         .other = 0,
+                         .cpu = static_cast<uint16_t>(head.cpu),
+                         .kind = BurstEventKind::kSwitch};
   if (sample_events_.contains(event_id)) {
     return decode_sample(head.tid, head.pid, event, reader);
   }

@@ -301,13 +301,13 @@ Connection::Answer Connection::ask(size_t host, bool is_insert, const Sent& sent
   if (!options_.is_replicated()) {
     return send(client, sent.path_and_query, sent, where);
   }
-  if (!asked.version.has_value()) {
+  if (asked.version.major == 0) {
     Answer learnt = learn_version(asked, where);
     if (!learnt.body) {
       return learnt;
     }
   }
-  const std::string settings = settings_for(options_, *asked.version, is_insert);
+  const std::string settings = settings_for(options_, asked.version, is_insert);
   return send(client, sent.path_and_query + settings, sent, where);
 }
 

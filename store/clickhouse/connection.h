@@ -112,8 +112,8 @@ class Connection : public Queryable {
   struct Host {
     std::string url;
     http::Client client;
-    http::Client insert_client;                 // which sends nothing twice
-    std::optional<ServerVersion> version = {};  // of replicated tables: once it was asked for
+    http::Client insert_client;  // which sends nothing twice
+    ServerVersion version = {};  // of replicated tables; 0: it was not asked for yet
   };
   size_t host() const;
   void keep(size_t host);
