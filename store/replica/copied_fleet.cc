@@ -88,7 +88,8 @@ Result<std::vector<AskedFor>> CopiedFleet::newest_requests(size_t limit, int64_t
   if (!access) {
     return propagate(access);
   }
-  return *access ? (*access)->newest(limit, since_ns) : Result<std::vector<AskedFor>>();
+  std::optional<AccessStore> store = *std::move(access);
+  return store.has_value() ? store->newest(limit, since_ns) : Result<std::vector<AskedFor>>();
 }
 
 Result<std::vector<CallerUse>> CopiedFleet::callers(size_t limit, int64_t since_ns) const {
@@ -96,7 +97,8 @@ Result<std::vector<CallerUse>> CopiedFleet::callers(size_t limit, int64_t since_
   if (!access) {
     return propagate(access);
   }
-  return *access ? (*access)->callers(limit, since_ns) : Result<std::vector<CallerUse>>();
+  std::optional<AccessStore> store = *std::move(access);
+  return store.has_value() ? store->callers(limit, since_ns) : Result<std::vector<CallerUse>>();
 }
 
 }  // namespace plimsoll::store
