@@ -53,7 +53,7 @@ http::Response put(const TestServer& server, uint64_t seed, const std::string& c
 
 TEST(Retention, TheOldestGoesWhileProfilesCome) {
   const TemporaryFolder folder;
-  TestServer server(folder / "data", "[retention]\nraw_max_bytes = \"2MiB\"\nrows_max_bytes = \"4MiB\"\n");
+  TestServer server(folder / "data", "[retention]\nraw_max_bytes = \"1MiB\"\nrows_max_bytes = \"4MiB\"\n");
   ASSERT_TRUE(server.becomes_ready()) << server.process().err();
   constexpr uint64_t kProfiles = 150;
   const auto status = [&] {
