@@ -67,7 +67,7 @@ Status check_primary(const config::ServerConfig& config) {
   return {};
 }
 
-// Nobody else's business, as a data directory.
+// For its owner alone, as a data directory is.
 Result<UniqueFd> make_query_folder(const std::string& folder) {
   const std::filesystem::path path(folder);
   std::error_code error;

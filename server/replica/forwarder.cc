@@ -62,7 +62,7 @@ class AnswerFile : public http::BodySink {
 };
 
 // Whether a segment is "." or "..", which the client would take out of the path: what comes out is the path of another route, whose right
-// nobody has asked for here.
+// has not been checked here.
 bool leaves_route(std::string_view path) {
   while (!path.empty()) {
     const size_t slash = path.find('/');

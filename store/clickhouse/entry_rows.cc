@@ -285,7 +285,7 @@ std::unexpected<Error> wrong_reference(std::string_view table, size_t id, uint32
   return fail(ErrorCode::kCorrupt, "entry {} of the table {} in epoch {} names {}", id, table, epoch, what);
 }
 
-// Entries name others by their place in a list, which nobody checks later. `known`: those that were there before.
+// Entries name others by their place in a list, which is not checked later. `known`: those that were there before.
 Status check_references(const Dictionaries& entries, const DictionarySizes& known, uint32_t epoch) {
   for (size_t id = known.origins; id < entries.origins.size(); ++id) {
     if (entries.origins[id].machine >= entries.machines.size()) {

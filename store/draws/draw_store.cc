@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS writer (
 );
 )sql";
 
-// Those before are nobody's any more: it takes a start of a server to make one.
+// No server that runs has an older number: each start of a server takes one.
 constexpr int64_t kKeptWriters = 1000;
 
 constexpr std::string_view kDrawColumns =

@@ -31,7 +31,7 @@ constexpr size_t kCopyIdBytes = 16;
 
 // A copy is read by one file descriptor: what SQLite would have in files beside it has to be in it.
 constexpr const char* kCloseLive = "PRAGMA journal_mode=DELETE;";
-// Whoever knows the seed knows which machines will be drawn.
+// The seed tells which machines will be drawn.
 constexpr const char* kCloseDraws =
     "PRAGMA secure_delete=ON; BEGIN; DELETE FROM seed; DELETE FROM stop_log; DELETE FROM writer; COMMIT; "
     "PRAGMA "
