@@ -91,11 +91,6 @@ class DrawStore {
   template <typename Change>
   Status write_durably(const Change& change);
   Status become(const DrawWriter& writer);
-  Result<std::vector<DrawWithMachines>> read_draws(Result<sqlite::Statement> rows);
-  Status read_strata(Draw& draw);
-  Status read_method(Draw& draw);
-  Status read_machines(DrawWithMachines& draw);
-  Status read_kinds(DrawWithMachines& draw);
 
   sqlite::Database database_;
   int64_t writer_ = 0;  // the number that it writes as; 0: nothing is compared
