@@ -6,6 +6,7 @@
 #include "base/trial_process.h"
 #include "store/clickhouse/clickhouse_store.h"
 #include "store/clickhouse/connection.h"
+#include "store/known_profiles.h"
 
 namespace plimsoll::store {
 namespace {
@@ -102,8 +103,8 @@ Result<std::unique_ptr<Ingest>> Ingest::open_files(DataDirectory directory, Buil
   if (!blocks) {
     return propagate(blocks);
   }
-  auto row_store =
-      only == nullptr ? open_row_store(directory, **blocks, options) : Result<std::unique_ptr<RowStore>>();
+  auto row_store = only == nullptr ? open_row_store(directory, **blocks, **archive, options)
+                                   : Result<std::unique_ptr<RowStore>>();
   if (!row_store) {
     return propagate(row_store);
   }
@@ -119,7 +120,7 @@ Result<std::unique_ptr<Ingest>> Ingest::open_files(DataDirectory directory, Buil
 
 // Which it is stands in the directory, before the first row is there: a crash in between leaves a directory without rows, whose rows will be there.
 Result<std::unique_ptr<RowStore>> Ingest::open_row_store(const DataDirectory& directory,
-                                                         const LocalBlocks& blocks,
+                                                         const LocalBlocks& blocks, Archive& archive,
                                                          const IngestOptions& options) {
   auto identity = read_identity(directory.path());
   if (!identity) {
@@ -153,7 +154,9 @@ Result<std::unique_ptr<RowStore>> Ingest::open_row_store(const DataDirectory& di
       return propagate(noted, "noting where the rows are");
     }
   }
-  return opened ? Result<std::unique_ptr<RowStore>>(std::move(*opened)) : propagate(opened);
+  const Status settled =
+      opened ? settle_known_profiles(directory.path(), archive, **opened) : propagate(opened);
+  return settled ? Result<std::unique_ptr<RowStore>>(std::move(*opened)) : propagate(settled);
 }
 
 // In a fork of this process, which opens the files by itself: no connection is open yet. All that it takes is its own, and goes with it.

@@ -127,7 +127,7 @@ class Ingest {
                                                     const IngestOptions& options,
                                                     const BlockFolder* only = nullptr);
   static Result<std::unique_ptr<RowStore>> open_row_store(const DataDirectory& directory,
-                                                          const LocalBlocks& blocks,
+                                                          const LocalBlocks& blocks, Archive& archive,
                                                           const IngestOptions& options);
   const Sink& sink() const { return row_store_ != nullptr ? row_store_->sink() : blocks_->newest(); }
   static std::optional<std::string> why_it_ends_processes(int64_t sequence, const Opening& open,

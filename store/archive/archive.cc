@@ -68,7 +68,9 @@ Result<Acceptance> Archive::accept(const std::string& id, Bytes encoded, int64_t
     return propagate(is_known);
   }
   if (*is_known) {
-    if (known->blob(0) == hash) {
+    // Of one of add_known() the content is not known.
+    const std::string known_hash = known->blob(0);
+    if (known_hash == hash || known_hash.empty()) {
       const Status kept = arrival == Arrival::kImported ? keep_for_imports(id) : Status();
       const Status committed = kept ? transaction->commit() : kept;
       return committed ? Result<Acceptance>(Acceptance::kKnown) : propagate(committed, "accepting a profile");
@@ -118,6 +120,79 @@ Status Archive::put_back(std::span<const ArchivedProfile> profiles) {
   }
   put = put ? transaction->commit() : put;
   return put ? Status() : propagate(put, "putting raw profiles back");
+}
+
+Status Archive::add_known(std::span<const ArchivedProfile> profiles) {
+  const std::lock_guard lock(mutex_);
+  auto transaction = sqlite::Transaction::begin(database_);
+  Status added = transaction ? Status() : propagate(transaction);
+  for (const ArchivedProfile& profile : profiles) {
+    added = added ? database_.execute(
+                        "INSERT OR IGNORE INTO ledger (sequence, id, content_hash, received_ns, is_imported) "
+                        "VALUES (?, ?, x'', ?, ?)",
+                        profile.sequence, as_bytes(profile.id), profile.received_ns,
+                        profile.arrival == Arrival::kImported)
+                  : added;
+    const auto others = added
+                            ? database_.integer("SELECT count(*) FROM ledger WHERE sequence = ? AND id <> ?",
+                                                0, profile.sequence, as_bytes(profile.id))
+                            : propagate(added);
+    if (!others) {
+      return propagate(others, "adding IDs of profiles");
+    }
+    if (*others > 0) {
+      return fail(ErrorCode::kConflict, "number {} is another profile than {} in the archive",
+                  profile.sequence, to_hex(profile.id));
+    }
+  }
+  added = added ? transaction->commit() : added;
+  return added ? Status() : propagate(added, "adding IDs of profiles");
+}
+
+Result<std::vector<SequenceRange>> Archive::unknown_up_to(int64_t up_to) {
+  const std::lock_guard lock(mutex_);
+  const auto oldest = database_.integer("SELECT coalesce(min(sequence), 0) FROM raw_profile", 0);
+  const auto last = oldest ? last_accepted_sequence(database_) : propagate(oldest);
+  if (!last) {
+    return propagate(last, "looking for missing profiles");
+  }
+  std::vector<SequenceRange> ranges;
+  if (*oldest == 0) {
+    if (*last < up_to) {
+      ranges.push_back({*last + 1, up_to});
+    }
+    return ranges;
+  }
+  const Status read = sqlite::for_each_row(
+      database_.query(
+          "SELECT sequence + 1, min(next - 1, ?1 - 1) FROM (SELECT sequence, lead(sequence, 1, ?1) OVER "
+          "(ORDER BY sequence) AS next FROM ledger WHERE sequence >= ?2) WHERE next > sequence + 1 AND ?1 > "
+          "sequence + 1",
+          up_to + 1, *oldest),
+      [&](const sqlite::Statement& row) { ranges.push_back({row.integer(0), row.integer(1)}); });
+  return read ? Result<std::vector<SequenceRange>>(std::move(ranges))
+              : propagate(read, "looking for missing profiles");
+}
+
+Status Archive::go_on_after(int64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  // SQLite has no row for a table that nothing was put into.
+  auto transaction = sqlite::Transaction::begin(database_);
+  Status done = transaction
+                    ? database_.execute(
+                          "INSERT INTO sqlite_sequence (name, seq) SELECT 'ledger', 0 WHERE NOT EXISTS "
+                          "(SELECT 1 FROM sqlite_sequence WHERE name = 'ledger')")
+                    : propagate(transaction);
+  done =
+      done ? database_.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'ledger'", sequence)
+           : done;
+  done = done ? transaction->commit() : done;
+  return done ? Status() : propagate(done, "moving the number of the next profile");
+}
+
+Result<int64_t> Archive::last_sequence() {
+  const std::lock_guard lock(mutex_);
+  return last_accepted_sequence(database_);
 }
 
 Result<std::optional<ArchivedProfile>> Archive::next_after(int64_t sequence) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/byte_reader.h"
 #include "base/fair_mutex.h"
@@ -24,11 +25,19 @@ enum class Arrival {
 };
 
 struct ArchivedProfile {
-  int64_t sequence;  // order of acceptance, from 1, without gaps on disk
+  int64_t sequence;  // order of acceptance, from 1; without gaps on disk, but for those of add_known()
   std::string id;    // 16 bytes
   std::string encoded;
   int64_t received_ns = 0;  // wall clock
   Arrival arrival = Arrival::kUploaded;
+};
+
+// Of numbers, both ends included.
+struct SequenceRange {
+  int64_t first = 0;
+  int64_t last = 0;
+
+  bool operator==(const SequenceRange&) const = default;
 };
 
 struct ReceivedProfile {
@@ -42,11 +51,25 @@ class Archive {
   // Mode kRead, or kReadWriteShrinking.
   static Result<std::unique_ptr<Archive>> open(const std::string& path, sqlite::OpenMode mode);
 
-  // On disk when it returns. The same ID with the same bytes is known already; with other bytes it is a kConflict.
+  // On disk when it returns. The same ID with the same bytes is known already, and so is one of add_known(); with other bytes it is a kConflict.
   Result<Acceptance> accept(const std::string& id, Bytes encoded, int64_t received_ns, Arrival arrival);
 
   // Profiles of a copy of this archive, with the sequences that they had; on disk when it returns. Those that are there already stay.
   Status put_back(std::span<const ArchivedProfile> profiles);
+
+  // IDs of profiles that were accepted under these numbers after this archive was copied, and whose content is lost: `encoded` is not used. On
+  // disk when it returns. Those that are there already stay; kConflict where a number is another profile's.
+  Status add_known(std::span<const ArchivedProfile> profiles);
+
+  // The numbers up to `up_to` that the ledger has no profile of. Not those before the oldest profile that is still there: of these the ledger
+  // forgets IDs by age.
+  Result<std::vector<SequenceRange>> unknown_up_to(int64_t up_to);
+
+  // The next profile that is accepted gets a larger number than this. On disk when it returns.
+  Status go_on_after(int64_t sequence);
+
+  // The number of the profile that was accepted last, as last_accepted_sequence().
+  Result<int64_t> last_sequence();
 
   // The first profile after `sequence`; nothing where there is none.
   Result<std::optional<ArchivedProfile>> next_after(int64_t sequence);

@@ -12,8 +12,9 @@ namespace plimsoll::store {
 // their content, some of those missing from the ledger too, and the oldest blocks may be gone.
 class LedgerCheck {
  public:
-  // `archive` must outlive it.
-  LedgerCheck(CheckLog& log, sqlite::Database& archive) : log_(log), archive_(archive) {}
+  // `archive` must outlive it. `has_rows_elsewhere`: what has become rows is in no block.
+  LedgerCheck(CheckLog& log, sqlite::Database& archive, bool has_rows_elsewhere)
+      : log_(log), archive_(archive), has_rows_elsewhere_(has_rows_elsewhere) {}
 
   void add_block(sqlite::Database& catalogue);
   // That all that has become rows is in the archive, and that what waits has its raw profile.
@@ -24,6 +25,7 @@ class LedgerCheck {
 
   CheckLog& log_;
   sqlite::Database& archive_;
+  const bool has_rows_elsewhere_;
   int64_t last_ = 0;  // sequence of the blocks so far; 0: none
 };
 

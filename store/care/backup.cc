@@ -30,6 +30,9 @@ constexpr int kMaxCopies = 20;
 // A block of a copy, while others are dropped.
 enum class Copied { kWhole, kDropped };
 
+// What the copy is for.
+enum class CopyPurpose { kBackup, kRestore };
+
 class Copier {
  public:
   Copier(std::string from, std::string to, const ShowProgress& show)
@@ -260,7 +263,8 @@ Status expect_apart(const std::string& temporary, const std::string& from) {
   return is_outside ? expect_outside(from, temporary) : is_outside;
 }
 
-Result<CheckReport> copy_store(const std::string& from, const std::string& output, const ShowProgress& show) {
+Result<CheckReport> copy_store(const std::string& from, const std::string& output, CopyPurpose purpose,
+                               const ShowProgress& show) {
   const std::string to = without_slashes(output);
   if (const Status is_free = expect_nothing_at(to); !is_free) {
     return propagate(is_free);
@@ -273,7 +277,10 @@ Result<CheckReport> copy_store(const std::string& from, const std::string& outpu
   }
   return make_directory(
       to, from, Leftovers::kRemove,
-      [&](const std::string& temporary) { return Copier(without_slashes(from), temporary, show).run(); },
+      [&](const std::string& temporary) {
+        const Status copied = Copier(without_slashes(from), temporary, show).run();
+        return copied && purpose == CopyPurpose::kRestore ? note_restored(temporary) : copied;
+      },
       show);
 }
 
@@ -281,13 +288,13 @@ Result<CheckReport> copy_store(const std::string& from, const std::string& outpu
 
 Result<CheckReport> back_up(const std::string& data_dir, const std::string& output,
                             const ShowProgress& show) {
-  auto copied = copy_store(data_dir, output, show);
+  auto copied = copy_store(data_dir, output, CopyPurpose::kBackup, show);
   return copied ? std::move(copied) : propagate(copied, "backing up {}", data_dir);
 }
 
 Result<CheckReport> restore(const std::string& backup, const std::string& data_dir,
                             const ShowProgress& show) {
-  auto copied = copy_store(backup, data_dir, show);
+  auto copied = copy_store(backup, data_dir, CopyPurpose::kRestore, show);
   return copied ? std::move(copied) : propagate(copied, "restoring {} from {}", data_dir, backup);
 }
 

@@ -172,7 +172,7 @@ Result<CheckReport> check_store(const std::string& data_dir, const ShowProgress&
   auto archive = check_database(log, "archive.db", id);
   std::optional<LedgerCheck> ledger;
   if (archive) {
-    ledger.emplace(log, *archive);
+    ledger.emplace(log, *archive, identity.rows.is_elsewhere());
   }
   for (const BlockFolder& block : blocks) {
     auto catalogue = check_block(log, block, &block == &blocks.back(), id);

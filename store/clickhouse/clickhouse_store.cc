@@ -18,6 +18,8 @@ namespace plimsoll::store::clickhouse {
 namespace {
 
 constexpr uint64_t kMaxPasswordFileBytes = 4096;
+// Of an answer, which has a limit: of 33 bytes each.
+constexpr size_t kKnownProfilesPerStatement = 250'000;
 
 Result<std::string> read_password(const std::string& path) {
   auto text = read_file(path, kMaxPasswordFileBytes);
@@ -57,6 +59,32 @@ Result<std::map<uint32_t, uint64_t>> bytes_by_epoch(Queryable& server, std::stri
   // Tables that are not by epoch.
   bytes.erase(0);
   return read ? Result<std::map<uint32_t, uint64_t>>(std::move(bytes)) : propagate(read);
+}
+
+// Of an epoch, those with numbers from `first` on: as many as one statement asks for.
+Result<std::vector<KnownProfile>> known_profiles(Queryable& server, const EpochBatches& epoch, int64_t first,
+                                                 int64_t last) {
+  const auto answer = server.query(fmt::format(
+      "SELECT profile_id, archive_sequence, to_ns FROM origins WHERE {} AND archive_sequence "
+      "BETWEEN {} AND {} AND is_rolled_up = 0 ORDER BY archive_sequence LIMIT {} FORMAT RowBinary",
+      epoch.condition(), first, last, kKnownProfilesPerStatement));
+  if (!answer) {
+    return propagate(answer);
+  }
+  std::vector<KnownProfile> profiles;
+  const Status read = for_each_row(*answer, "the profiles of origins", [&](ByteReader& reader) -> Status {
+    KnownProfile& profile = profiles.emplace_back();
+    profile.id = read_text(reader);
+    profile.sequence = reader.read<int64_t>();
+    profile.to_ns = reader.read<int64_t>();
+    const int64_t min = profiles.size() == 1 ? first : profiles[profiles.size() - 2].sequence + 1;
+    return !reader.ok() || (profile.sequence >= min && profile.sequence <= last)
+               ? Status()
+               : fail(ErrorCode::kCorrupt,
+                      "epoch {} has the profile number {} twice, or where it was not asked for", epoch.epoch,
+                      profile.sequence);
+  });
+  return read ? Result<std::vector<KnownProfile>>(std::move(profiles)) : propagate(read);
 }
 
 }  // namespace
@@ -160,6 +188,29 @@ Result<std::unique_ptr<ClickHouseStore>> ClickHouseStore::open(const RowsAddress
 
 std::unique_ptr<Symbols> ClickHouseStore::symbols() {
   return std::make_unique<ClickHouseSymbols>(connections_, sink_->session(), now_ns_);
+}
+
+Status ClickHouseStore::for_each_profile(int64_t first, int64_t last, const UseProfiles& use) {
+  const auto committed = committed_.newest(*connections_);
+  if (!committed) {
+    return propagate(committed, "reading the profiles of the store {}", address_);
+  }
+  for (const auto& [number, epoch] : **committed) {
+    // The numbers of epochs ascend as those of profiles do.
+    bool has_more = epoch.newest.last_sequence >= first;
+    while (has_more) {
+      const auto profiles = known_profiles(*connections_, epoch, first, last);
+      const Status used = !profiles ? propagate(profiles, "reading the profiles of the store {}", address_)
+                          : profiles->empty() ? Status()
+                                              : use(*profiles);
+      if (!used) {
+        return used;
+      }
+      has_more = profiles->size() == kKnownProfilesPerStatement;
+      first = profiles->empty() ? first : profiles->back().sequence + 1;
+    }
+  }
+  return {};
 }
 
 Result<DroppedRows> ClickHouseStore::drop_old(const RowStoreLimits& limits) {

@@ -41,6 +41,7 @@ class ClickHouseStore : public RowStore {
   std::string address() const override { return address_; }
   Sink& sink() override { return *sink_; }
   std::unique_ptr<Symbols> symbols() override;
+  Status for_each_profile(int64_t first, int64_t last, const UseProfiles& use) override;
   Result<DroppedRows> drop_old(const RowStoreLimits& limits) override;
 
  private:

@@ -228,6 +228,11 @@ Result<RowsCopyReport> copy_rows(const std::string& data_dir, const RowsCopyOpti
     return propagate(directory);
   }
   auto identity = read_identity(directory->path());
+  if (identity && identity->is_restored) {
+    return with_hint(
+        fail(ErrorCode::kConflict, "{} was restored, and no server has been started on it since", data_dir),
+        "start its server, which takes the IDs of newer profiles from the rows, and stop it again");
+  }
   auto note = identity ? read_copy_note(directory->path()) : propagate(identity);
   if (!note) {
     return propagate(note);

@@ -120,7 +120,9 @@ Status DataDirectory::forget(const std::string& path, std::string_view database)
     return format ? Status(directory.unsupported(*format)) : propagate(format);
   }
   const Status locked = directory.take_lock();
-  auto identity = locked ? directory.identity_of_format(*format) : propagate(locked);
+  // Before there is an archive: it does not know the numbers of rows that are elsewhere.
+  const Status noted = locked && database == "archive.db" ? note_restored(path) : locked;
+  auto identity = noted ? directory.identity_of_format(*format) : propagate(noted);
   return identity ? make_again(path, database, *identity) : propagate(identity);
 }
 

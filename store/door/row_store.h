@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -22,6 +24,13 @@ struct DroppedRows {
   uint64_t bytes = 0;
 };
 
+// A profile that has rows.
+struct KnownProfile {
+  std::string id;        // 16 bytes
+  int64_t sequence = 0;  // of the archive
+  int64_t to_ns = 0;     // end of its window, by its machine's clock
+};
+
 class RowStore {
  public:
   RowStore() = default;
@@ -36,6 +45,11 @@ class RowStore {
 
   // It may outlive this.
   virtual std::unique_ptr<Symbols> symbols() = 0;
+
+  // Hands over the profiles with rows that have these numbers in the archive, both included, in their order and in parts; without those that were
+  // set aside or summed into hours. The first failure of `use` ends it. Any thread.
+  using UseProfiles = std::function<Status(std::span<const KnownProfile> profiles)>;
+  virtual Status for_each_profile(int64_t first, int64_t last, const UseProfiles& use) = 0;
 
   // Drops the oldest epochs that are over a limit, but not the newest one, and what is left of earlier ones that were not dropped completely. Any
   // thread; one at a time. Ages are measured by the clock, but no further than a day after the batch that was written last.

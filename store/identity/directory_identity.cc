@@ -22,6 +22,7 @@ constexpr std::string_view kRowsLine = "rows ";
 constexpr std::string_view kRowsPasswordLine = "rows-password-file ";
 constexpr std::string_view kRowsCaLine = "rows-ca ";
 constexpr std::string_view kRowsQuorumLine = "rows-insert-quorum ";
+constexpr std::string_view kRestoredLine = "restored yes";
 constexpr std::string_view kChecksumLine = "checksum ";
 
 constexpr const char* kIdentityTable =
@@ -41,6 +42,7 @@ std::string text_of(const DirectoryIdentity& identity) {
   if (identity.rows.is_replicated()) {
     text += fmt::format("{}{}\n", kRowsQuorumLine, identity.rows.insert_quorum);
   }
+  text += identity.is_restored ? fmt::format("{}\n", kRestoredLine) : "";
   return text + fmt::format("{}{:016x}\n", kChecksumLine, checksum64(as_bytes(text)));
 }
 
@@ -65,6 +67,8 @@ DirectoryIdentity parse(std::string_view text) {
     } else if (line.starts_with(kRowsQuorumLine)) {
       std::from_chars(line.data() + kRowsQuorumLine.size(), line.data() + line.size(),
                       identity.rows.insert_quorum);
+    } else if (line == kRestoredLine) {
+      identity.is_restored = true;
     }
   }
   return identity.id.size() == kIdBytes && text_of(identity) == text ? identity : DirectoryIdentity();
@@ -106,6 +110,15 @@ Status write_identity(const std::string& data_dir, const DirectoryIdentity& iden
     return fail(ErrorCode::kInvalid, "names of files must have no line breaks");
   }
   return write_file_durably(identity_path(data_dir), as_bytes(text_of(identity)));
+}
+
+Status note_restored(const std::string& data_dir) {
+  auto identity = read_identity(data_dir);
+  if (!identity || identity->is_restored || !identity->rows.is_elsewhere()) {
+    return identity ? Status() : propagate(identity);
+  }
+  identity->is_restored = true;
+  return write_identity(data_dir, *identity);
 }
 
 Result<std::string> directory_id_of(sqlite::Database& database) {

@@ -6,10 +6,11 @@
 //   rows clickhouse://ch.example.com/plimsoll
 //   rows-password-file /etc/plimsoll/clickhouse
 //   rows-insert-quorum 2
+//   restored yes
 //   checksum 9a1e...    of the lines above
 //
 // The list names the databases beside the blocks that the directory must have, so that one that is missing differs from one that was never
-// made. Without any: the directory is being made, or converted. Rows that are not in the directory are at the address that it names: programs of
+// made. Without any: the directory is being made, or converted. `restored`: until a writer opens it. Rows that are not in the directory are at the address that it names: programs of
 // before that take such a file for a damaged one, and leave the directory alone.
 #pragma once
 
@@ -40,6 +41,9 @@ struct DirectoryIdentity {
   std::string id;  // 16 bytes; empty: there is none
   std::vector<std::string> databases = {};
   RowsAddress rows = {};
+  // Of rows that are elsewhere: they may have later profiles than the archive, which is a copy or a new one. The first writer that opens the directory has the
+  // archive's numbers go on behind theirs (store/known_profiles.h).
+  bool is_restored = false;
 
   bool is_there() const { return !id.empty(); }
   bool is_complete() const { return !databases.empty(); }
@@ -56,6 +60,9 @@ DirectoryIdentity make_identity();
 Result<DirectoryIdentity> read_identity(const std::string& data_dir);
 // Durably. kInvalid for names of files that have line breaks.
 Status write_identity(const std::string& data_dir, const DirectoryIdentity& identity);
+
+// Notes durably, where rows are elsewhere, that they may be newer than the archive (DirectoryIdentity::is_restored).
+Status note_restored(const std::string& data_dir);
 
 // Of a database; empty: it has none.
 Result<std::string> directory_id_of(sqlite::Database& database);

@@ -2,11 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "store/building/batch_builder.h"
 #include "store/clickhouse/clickhouse_sink.h"
+#include "store/clickhouse/clickhouse_store.h"
 #include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/schema.h"
 #include "tests/clickhouse/clickhouse_server.h"
@@ -108,6 +112,36 @@ Status commit_profile(store::BatchBuilder& builder, store::Sink& sink, int64_t s
     builder.settle();
   }
   return committed;
+}
+
+// For an archive that lacks them. Two in an epoch.
+TEST_F(ClickHouseServerTest, HandsOverWhichProfilesHaveRows) {
+  const TemporaryDirectory folder;
+  std::ofstream(folder / "password") << options_.password << "\n";
+  const std::string host = options_.base_url.substr(std::string("http://").size());
+  const store::RowsAddress rows{
+      .address = fmt::format("clickhouse://{}@{}/{}", options_.user, host, options_.database),
+      .password_file = folder / "password"};
+  const auto kept = store::clickhouse::ClickHouseStore::open(rows, std::string(16, 'd'), {.max_profiles = 2},
+                                                             [] { return kNowNs; });
+  ASSERT_TRUE(kept) << kept.error().text();
+  store::BatchBuilder builder((*kept)->sink());
+  for (int64_t sequence = 1; sequence <= 7; ++sequence) {
+    const Status committed = commit_profile(builder, (*kept)->sink(), sequence);
+    ASSERT_TRUE(committed) << committed.error().text();
+  }
+  std::vector<int64_t> found;
+  const Status read =
+      (*kept)->for_each_profile(2, 6, [&](std::span<const store::KnownProfile> profiles) -> Status {
+        for (const store::KnownProfile& profile : profiles) {
+          EXPECT_EQ(profile.id, profile_id(static_cast<uint64_t>(profile.sequence)));
+          EXPECT_GT(profile.to_ns, 0);
+          found.push_back(profile.sequence);
+        }
+        return {};
+      });
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_THAT(found, ::testing::ElementsAre(2, 3, 4, 5, 6));
 }
 
 // At each request of a commit, before the server has it or behind its answer.

@@ -19,6 +19,9 @@ class DroppableRows : public store::RowStore {
   std::string address() const override { return "clickhouse://db/p"; }
   store::Sink& sink() override { std::abort(); }
   std::unique_ptr<store::Symbols> symbols() override { return nullptr; }
+  Status for_each_profile(int64_t /*first*/, int64_t /*last*/, const UseProfiles& /*use*/) override {
+    std::abort();
+  }
   Result<store::DroppedRows> drop_old(const store::RowStoreLimits& limits) override {
     if (const Status goes_on = check_stop(); !goes_on) {
       return propagate(goes_on);

@@ -92,5 +92,55 @@ TEST_F(ArchiveTest, WhatWasAcceptedSurvivesReopening) {
   EXPECT_THAT(contents(*archive), ::testing::ElementsAre("aaaaaaaaaaaaaaaa=a", "bbbbbbbbbbbbbbbb=b"));
 }
 
+// Of a copy of the archive: profiles that were accepted after it was made, and whose content is lost.
+TEST_F(ArchiveTest, KnowsProfilesOfWhichItHasTheIdAlone) {
+  const auto archive = open();
+  ASSERT_TRUE(accept(*archive, "aaaaaaaaaaaaaaaa", "a"));
+  const std::vector<ArchivedProfile> lost{
+      {.sequence = 3, .id = "cccccccccccccccc", .encoded = {}, .received_ns = kNow}};
+  for (int time = 1; time <= 2; ++time) {
+    const Status added = archive->add_known(lost);
+    ASSERT_TRUE(added) << added.error().text();
+  }
+  EXPECT_EQ(accept(*archive, "cccccccccccccccc", "whatever it was"), Acceptance::kKnown);
+  EXPECT_THAT(contents(*archive), ::testing::ElementsAre("aaaaaaaaaaaaaaaa=a"));
+  ASSERT_TRUE(archive->go_on_after(7));
+  ASSERT_TRUE(archive->go_on_after(2)) << "which changes nothing";
+  EXPECT_EQ(archive->last_sequence(), 7);
+  EXPECT_EQ(accept(*archive, "bbbbbbbbbbbbbbbb", "b"), Acceptance::kNew);
+  EXPECT_EQ(archive->last_sequence(), 8);
+}
+
+TEST_F(ArchiveTest, ANumberIsOneProfiles) {
+  const auto archive = open();
+  ASSERT_TRUE(accept(*archive, "aaaaaaaaaaaaaaaa", "a"));
+  const std::vector<ArchivedProfile> other{
+      {.sequence = 2, .id = "bbbbbbbbbbbbbbbb", .encoded = {}, .received_ns = kNow},
+      {.sequence = 1, .id = "cccccccccccccccc", .encoded = {}, .received_ns = kNow}};
+  const Status refused = archive->add_known(other);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(archive->count(), 1) << "all or nothing";
+}
+
+TEST_F(ArchiveTest, SaysWhichNumbersItDoesNotKnow) {
+  const auto archive = open();
+  EXPECT_THAT(*archive->unknown_up_to(0), ::testing::IsEmpty());
+  EXPECT_THAT(*archive->unknown_up_to(4), ::testing::ElementsAre(SequenceRange{1, 4}));
+  ASSERT_TRUE(archive->go_on_after(4));
+  EXPECT_THAT(*archive->unknown_up_to(4), ::testing::IsEmpty());
+  EXPECT_THAT(*archive->unknown_up_to(5), ::testing::ElementsAre(SequenceRange{5, 5}));
+  ASSERT_TRUE(accept(*archive, "eeeeeeeeeeeeeeee", "5"));
+  ASSERT_TRUE(accept(*archive, "ffffffffffffffff", "6"));
+  ASSERT_TRUE(archive->go_on_after(8));
+  ASSERT_TRUE(accept(*archive, "iiiiiiiiiiiiiiii", "9"));
+  EXPECT_THAT(*archive->unknown_up_to(9), ::testing::ElementsAre(SequenceRange{7, 8}))
+      << "none of those before the oldest that is there";
+  EXPECT_THAT(*archive->unknown_up_to(11),
+              ::testing::ElementsAre(SequenceRange{7, 8}, SequenceRange{10, 11}));
+  EXPECT_THAT(*archive->unknown_up_to(7), ::testing::ElementsAre(SequenceRange{7, 7}));
+  EXPECT_THAT(*archive->unknown_up_to(6), ::testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace plimsoll::store

@@ -325,5 +325,36 @@ TEST_F(DirectoryIdentityTest, ADatabaseThatWasJustMadeIsListedByTheNextWriter) {
   expect_error(opened(path_), {"draws.db is missing"});
 }
 
+// It is a copy, beside rows that may be newer.
+TEST_F(DirectoryIdentityTest, KeepsThatItWasRestoredWhereRowsAreElsewhere) {
+  std::filesystem::create_directory(path_);
+  DirectoryIdentity identity = make_identity();
+  ASSERT_TRUE(write_identity(path_, identity));
+  ASSERT_TRUE(note_restored(path_));
+  EXPECT_EQ(*read_identity(path_), identity) << "its rows are in it";
+  identity.rows.address = "clickhouse://a/p";
+  ASSERT_TRUE(write_identity(path_, identity));
+  EXPECT_FALSE(read_identity(path_)->is_restored);
+  for (int time = 1; time <= 2; ++time) {
+    ASSERT_TRUE(note_restored(path_));
+    const auto read = read_identity(path_);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_TRUE(read->is_restored);
+    EXPECT_EQ(read->rows, identity.rows);
+    EXPECT_EQ(read->id, identity.id);
+  }
+}
+
+TEST_F(DirectoryIdentityTest, AnArchiveThatIsMadeAgainBesideOtherRowsIsACopy) {
+  fill(path_, 1, 1);
+  DirectoryIdentity identity = *read_identity(path_);
+  identity.rows.address = "clickhouse://a/p";
+  ASSERT_TRUE(write_identity(path_, identity));
+  remove_database(path_ + "/archive.db");
+  const Status made = DataDirectory::forget(path_, "archive.db");
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_TRUE(read_identity(path_)->is_restored) << "it does not know the numbers of the rows";
+}
+
 }  // namespace
 }  // namespace plimsoll::store
