@@ -185,8 +185,15 @@ Status restore_from_objects(const StoreRestoreOptions& options) {
   }
   fmt::print(
       ". What came later is lost, unless daemons still have it; request traces, recordings of bursts and "
-      "binaries are never copied\nstart its server: plimsoll server --data {}\n",
-      shell_argument(options.data_dir));
+      "binaries are never copied\n");
+  if (!report->rows.empty()) {
+    fmt::print(
+        "its rows are in {}, also those of lost raw profiles: the server takes the IDs of these profiles "
+        "from "
+        "there when it starts, so that none counts twice where daemons send it again\n",
+        report->rows);
+  }
+  fmt::print("start its server: plimsoll server --data {}\n", shell_argument(options.data_dir));
   return {};
 }
 

@@ -81,12 +81,6 @@ Result<ServerConfig> load_server_config(const LoadInputs& inputs) {
         fail(ErrorCode::kInvalid, "bursts are recorded by draws: bursts.config requires draw.interval"),
         "bursts.config");
   }
-  if (!config.objects_address.empty() && !config.store_address.empty()) {
-    return with_field(fail(ErrorCode::kInvalid,
-                           "objects.address requires rows in the data directory: it cannot be combined with "
-                           "store.address"),
-                      "objects.address");
-  }
   if (config.store_replicated && config.store_address.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "store.replicated requires store.address"),
                       "store.replicated");

@@ -201,12 +201,6 @@ Status Server::start_copying(const config::ServerConfig& config) {
   if (config.objects_address.empty()) {
     return {};
   }
-  // The directory keeps its address, which the configuration need not repeat.
-  if (ingest_->row_store() != nullptr) {
-    return with_field(fail(ErrorCode::kInvalid,
-                           "the rows of {} are not in it: it cannot be copied to objects", config.data_dir),
-                      "objects.address");
-  }
   if (const Status is_apart = check_object_folder(config); !is_apart) {
     return is_apart;
   }

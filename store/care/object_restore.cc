@@ -243,6 +243,9 @@ class ObjectRestorer {
     if (!identity) {
       return propagate(identity);
     }
+    if (identity->rows.address != manifest_.rows) {
+      return fail(ErrorCode::kCorrupt, "the manifest and the identity name different places of the rows");
+    }
     const auto goes_on = is_there(path) ? archive_goes_on(path, identity->id) : Result<bool>(false);
     Status made = goes_on ? Status() : propagate(goes_on);
     if (made && !*goes_on) {
@@ -269,7 +272,8 @@ class ObjectRestorer {
         return propagate(put, "restoring {}", name);
       }
     }
-    return count_waiting(*database);
+    made = note_restored(to_);
+    return made ? count_waiting(*database) : made;
   }
 
   const StoredFile* last_pack() const {
@@ -308,7 +312,9 @@ class ObjectRestorer {
     if (!waiting) {
       return propagate(waiting);
     }
-    report_.profiles_to_rebuild = static_cast<uint64_t>(*waiting);
+    // What rows elsewhere are of is known to their database alone.
+    report_.profiles_to_rebuild = manifest_.has_rows_elsewhere() ? 0 : static_cast<uint64_t>(*waiting);
+    report_.rows = manifest_.rows;
     report_.written_ns = manifest_.written_ns;
     return {};
   }

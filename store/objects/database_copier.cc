@@ -38,7 +38,11 @@ Status DatabaseCopier::copy(CopyDraft& draft) {
   next_ns_ = is_due && all ? now_ns + options_.database_pause_ns : next_ns_;
   Status put = draft.put("FORMAT", as_bytes(*format), 0);
   put = put ? draft.put("identity", as_bytes(*text), 0) : put;
-  return put ? all : put;
+  if (!put) {
+    return put;
+  }
+  draft.manifest().rows = identity->rows.address;
+  return all;
 }
 
 Status DatabaseCopier::copy_database(const std::string& name, CopyDraft& draft) const {

@@ -18,7 +18,8 @@ class DatabaseCopier {
       : data_dir_(std::move(data_dir)), options_(options) {}
 
   // Databases that have changed, each as of one moment, every WriteBehindOptions::database_pause_ns. The list of databases comes before the
-  // databases: it names none that is not copied. A database that cannot be copied is an error, and stays in the draft as it was.
+  // databases: it names none that is not copied. A database that cannot be copied is an error, and stays in the draft as it was. With the identity
+  // the draft has where the rows are.
   Status copy(CopyDraft& draft);
 
  private:

@@ -13,7 +13,10 @@ namespace plimsoll::store {
 namespace {
 
 constexpr std::string_view kFirstLine = "plimsoll-objects 1\n";
+// Of a directory whose rows are elsewhere: a program that does not know that would make one without rows of it.
+constexpr std::string_view kFirstLineWithRows = "plimsoll-objects 2\n";
 constexpr std::string_view kAnyVersion = "plimsoll-objects ";
+constexpr std::string_view kRows = "rows ";
 constexpr std::string_view kChecksum = "checksum ";
 constexpr std::string_view kPacks = "packs/";
 constexpr size_t kIdBytes = 16;
@@ -69,6 +72,10 @@ bool read_block_line(const std::vector<std::string_view>& words, Manifest& manif
 }
 
 bool read_line(std::string_view line, Manifest& manifest) {
+  if (line.starts_with(kRows)) {
+    manifest.rows = line.substr(kRows.size());
+    return manifest.has_rows_elsewhere();
+  }
   const std::vector<std::string_view> words = words_of(line);
   if (words[0] == "directory" && words.size() == 2) {
     return read_id(words[1], manifest.directory_id);
@@ -138,9 +145,10 @@ std::vector<std::string> Manifest::paths_below(std::string_view prefix) const {
 }
 
 std::string to_text(const Manifest& manifest) {
-  std::string text(kFirstLine);
+  std::string text(manifest.has_rows_elsewhere() ? kFirstLineWithRows : kFirstLine);
   text += fmt::format("directory {}\nwriter {}\nwritten {}\n", to_hex(manifest.directory_id),
                       to_hex(manifest.writer), manifest.written_ns);
+  text += manifest.has_rows_elsewhere() ? fmt::format("{}{}\n", kRows, manifest.rows) : "";
   for (const auto& [number, block] : manifest.blocks) {
     text += fmt::format("block {} {} {}\n", block.name, block.version, block.built_up_to);
   }
@@ -155,18 +163,19 @@ std::string to_text(const Manifest& manifest) {
 }
 
 Result<Manifest> parse_manifest(std::string_view text) {
-  if (text.starts_with(kAnyVersion) && !text.starts_with(kFirstLine)) {
+  const std::string_view first_line = text.starts_with(kFirstLineWithRows) ? kFirstLineWithRows : kFirstLine;
+  if (text.starts_with(kAnyVersion) && !text.starts_with(first_line)) {
     return with_hint(fail(ErrorCode::kUnsupported, "the manifest is of a later version of Plimsoll"),
                      "update this program");
   }
   const size_t end = text.rfind(kChecksum);
-  const bool is_whole = text.starts_with(kFirstLine) && end != std::string_view::npos &&
+  const bool is_whole = text.starts_with(first_line) && end != std::string_view::npos &&
                         text.substr(end) == checksum_line(text.substr(0, end));
   if (!is_whole) {
     return fail(ErrorCode::kCorrupt, "the manifest is damaged: its checksum does not match its lines");
   }
   Manifest manifest;
-  for (size_t begin = kFirstLine.size(); begin < end;) {
+  for (size_t begin = first_line.size(); begin < end;) {
     const size_t line_end = std::min(text.find('\n', begin), end);
     if (!read_line(text.substr(begin, line_end - begin), manifest)) {
       return fail(ErrorCode::kCorrupt, "the manifest has a line that is none");
@@ -175,6 +184,9 @@ Result<Manifest> parse_manifest(std::string_view text) {
   }
   if (manifest.directory_id.empty() || manifest.writer.empty()) {
     return fail(ErrorCode::kCorrupt, "the manifest does not say which directory it is of");
+  }
+  if (manifest.has_rows_elsewhere() != (first_line == kFirstLineWithRows)) {
+    return fail(ErrorCode::kCorrupt, "the manifest does not say where the rows are");
   }
   int64_t next = manifest.blocks.empty() ? 0 : manifest.blocks.begin()->first;
   for (const auto& [number, block] : manifest.blocks) {

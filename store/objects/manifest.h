@@ -4,6 +4,7 @@
 //   directory 3f0c...                            the directory's ID
 //   writer 91aa...                               the process that wrote it
 //   written 1793...                              wall clock, ns
+//   rows clickhouse://ch.example.com/plimsoll    where rows are that are not in the directory; then the first line has version 2
 //   block 000007.1 VERSION SEQUENCE              a sealed block; up to which profile of the archive it and those before it go
 //   file PATH BYTES HASH VERSION                 below the data directory, or packs/FIRST-LAST
 //   leaving PATH BYTES HASH REMOVE_AT            belongs to the directory no more; its objects go after that time
@@ -60,6 +61,7 @@ struct Manifest {
   std::string directory_id = {};  // 16 bytes
   std::string writer = {};        // 16 bytes
   int64_t written_ns = 0;
+  std::string rows = {};                         // address, where they are not in the directory; no password
   std::map<int64_t, StoredBlock> blocks = {};    // by number, without gaps
   std::map<std::string, StoredFile> files = {};  // by path
   std::vector<LeavingFile> leaving = {};
@@ -74,6 +76,8 @@ struct Manifest {
 
   // Of the last profile that its blocks have rows of; 0: none.
   int64_t built_up_to() const { return blocks.empty() ? 0 : blocks.rbegin()->second.built_up_to; }
+
+  bool has_rows_elsewhere() const { return !rows.empty(); }
 
   bool operator==(const Manifest&) const = default;
 };

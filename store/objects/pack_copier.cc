@@ -30,11 +30,13 @@ Result<ProfilePack> next_pack(Archive& archive, int64_t after, uint64_t pack_byt
   return pack;
 }
 
-// What the directory has dropped, and a block in the store has rows of.
+// What the directory has dropped, and a block in the store has rows of, or rows elsewhere are of.
 void drop_packs(int64_t oldest_sequence, CopyDraft& draft) {
-  for (const std::string& path : draft.manifest().paths_below("packs/")) {
+  const Manifest& manifest = draft.manifest();
+  const int64_t built_up_to = manifest.has_rows_elsewhere() ? INT64_MAX : manifest.built_up_to();
+  for (const std::string& path : manifest.paths_below("packs/")) {
     const auto range = pack_at(path);
-    if (range && range->last < oldest_sequence && range->last <= draft.manifest().built_up_to()) {
+    if (range && range->last < oldest_sequence && range->last <= built_up_to) {
       draft.drop(path);
     }
   }
@@ -58,8 +60,10 @@ Status copy_packs(const std::string& data_dir, uint64_t pack_bytes, CopyDraft& d
     return propagate(found);
   }
   const std::optional<ArchivedProfile> new_one = std::move(*found);
-  // Numbers have no gaps: retention has dropped profiles that were never packed. A restored archive must have none either.
-  if (last.last != 0 && new_one.has_value() && new_one->sequence > last.last + 1) {
+  // Numbers have no gaps: retention has dropped profiles that were never packed. A restored archive must have none either, unless rows elsewhere
+  // are of the profiles in between: these were dropped, or lost before a restore (store/known_profiles.h).
+  if (!draft.manifest().has_rows_elsewhere() && last.last != 0 && new_one.has_value() &&
+      new_one->sequence > last.last + 1) {
     for (const std::string& path : packs) {
       draft.drop(path);
     }

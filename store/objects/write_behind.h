@@ -1,7 +1,8 @@
 // Copies a data directory to an object store while it is written, so that it comes back where its disk is lost (store/care/object_restore.h).
 //
 // What is copied: sealed blocks, raw profiles, symbol tables, live.db, draws.db, access.db, identity and FORMAT. The newest block is not: its rows
-// are built again from raw profiles. Nor are request traces, recordings of bursts, binaries and quarantine/.
+// are built again from raw profiles. Nor are request traces, recordings of bursts, binaries and quarantine/. Of rows that are elsewhere (store/door/
+// row_store.h) the manifest says where; a restored directory goes on with them.
 #pragma once
 
 #include <memory>

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/hex.h"
 #include "http/client.h"
 #include "proto/fleet.pb.h"
@@ -23,6 +25,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int64_t kFromNs = 1'700'000'000'000'000'000;
 constexpr int64_t kMinuteNs = int64_t{60} * 1'000'000'000;
@@ -100,6 +103,31 @@ class ServedTest : public ::testing::Test {
   std::string config_;
 };
 
+// Ten views of what was uploaded.
+const std::vector<std::vector<std::string>>& questions() {
+  static const std::string middle = "2023-11-14T22:19:20Z";
+  static const std::vector<std::vector<std::string>> all{
+      {"top", "--by", "function", "--event", "cycles"},
+      {"top", "--by", "job,thread,label:request", "--event", "cycles"},
+      {"top", "--by", "file,line", "--event", "cycles", "--where", "job=shop"},
+      {"top", "--by", "machine", "--event", "faults", "--since", middle},
+      {"flame", "--event", "cycles"},
+      {"callers", "lex", "--event", "cycles"},
+      {"series", "--by", "job", "--event", "cycles", "--every", "1m"},
+      {"diff", "--by", "function", "--event", "cycles", "--where", "job=shop", "--baseline-where",
+       "job=store"},
+      {"jobs"},
+      {"machines"}};
+  return all;
+}
+
+Finished answer(const TestServer& server, const std::vector<std::string>& question) {
+  std::vector<std::string> command{"plimsoll"};
+  command.insert(command.end(), question.begin(), question.end());
+  command.insert(command.end(), {"--server", server.address(), "--csv"});
+  return run(command);
+}
+
 TEST_F(ServedTest, AnswersAreThoseOfADataDirectory) {
   TestServer in_clickhouse(folder_ / "elsewhere", config_);
   TestServer in_directory(folder_ / "here");
@@ -113,29 +141,10 @@ TEST_F(ServedTest, AnswersAreThoseOfADataDirectory) {
   for (const TestServer* server : {&in_clickhouse, &in_directory}) {
     by_machine({"--server", server->address()}, hits_of(1, kProfiles));
   }
-  const std::string middle = "2023-11-14T22:19:20Z";
-  const std::vector<std::vector<std::string>> questions{
-      {"top", "--by", "function", "--event", "cycles"},
-      {"top", "--by", "job,thread,label:request", "--event", "cycles"},
-      {"top", "--by", "file,line", "--event", "cycles", "--where", "job=shop"},
-      {"top", "--by", "machine", "--event", "faults", "--since", middle},
-      {"flame", "--event", "cycles"},
-      {"callers", "lex", "--event", "cycles"},
-      {"series", "--by", "job", "--event", "cycles", "--every", "1m"},
-      {"diff", "--by", "function", "--event", "cycles", "--where", "job=shop", "--baseline-where",
-       "job=store"},
-      {"jobs"},
-      {"machines"}};
-  for (const std::vector<std::string>& question : questions) {
+  for (const std::vector<std::string>& question : questions()) {
     SCOPED_TRACE(fmt::format("{}", fmt::join(question, " ")));
-    const auto answer = [&](const TestServer& server) {
-      std::vector<std::string> command{"plimsoll"};
-      command.insert(command.end(), question.begin(), question.end());
-      command.insert(command.end(), {"--server", server.address(), "--csv"});
-      return run(command);
-    };
-    const Finished expected = answer(in_directory);
-    const Finished answered = answer(in_clickhouse);
+    const Finished expected = answer(in_directory, question);
+    const Finished answered = answer(in_clickhouse, question);
     EXPECT_EQ(expected.status, answered.status) << answered.err;
     EXPECT_EQ(answered.out, expected.out);
   }
@@ -173,6 +182,110 @@ TEST_F(ServedTest, WhatEndsEitherOfThemLosesAndDoublesNothing) {
     const auto self = by_machine({"--server", server.address()}, hits_of(1, seed));
     EXPECT_EQ(self.size(), 3U);
   }
+}
+
+// The copy in the object store is older than the rows: what came in between has rows, and no raw profile any more.
+TEST_F(ServedTest, ADirectoryThatWasLostComesBackFromItsObjectsAndGoesOnWithTheRows) {
+  const std::string data = folder_ / "data";
+  const std::string objects = folder_ / "objects";
+  const std::string older = folder_ / "older";
+  std::filesystem::create_directory(objects);
+  const auto with_objects = [&](const std::string& folder) {
+    return fmt::format("{}[objects]\naddress = \"file://{}\"\ninterval = \"1s\"\n", config_, folder);
+  };
+  const auto has_pack = [](const std::string& folder, int first, int last) {
+    const auto manifest = read_file(folder + "/manifest", 1 << 20);
+    return manifest && manifest->contains(fmt::format("packs/{:019}-{:019} ", first, last));
+  };
+  const auto restore = [&](const std::string& folder) {
+    std::filesystem::remove_all(data);
+    return run({"plimsoll", "store", "restore", "--from", "file://" + folder, "--data", data});
+  };
+  std::string id;
+  std::vector<std::string> expected;
+  {
+    TestServer server(data, with_objects(objects));
+    ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+    for (uint64_t seed = 1; seed <= 6; ++seed) {
+      ASSERT_NO_FATAL_FAILURE(send(server, profile_of(seed)));
+    }
+    by_machine({"--server", server.address()}, hits_of(1, 6));
+    ASSERT_TRUE(eventually([&] { return has_pack(objects, 1, 6); })) << server.process().err();
+    std::filesystem::copy(objects, older, std::filesystem::copy_options::recursive);
+    for (uint64_t seed = 7; seed <= 12; ++seed) {
+      ASSERT_NO_FATAL_FAILURE(send(server, profile_of(seed)));
+    }
+    by_machine({"--server", server.address()}, hits_of(1, 12));
+    for (const std::vector<std::string>& question : questions()) {
+      expected.push_back(answer(server, question).out);
+    }
+    id = store::read_identity(data)->id;
+    server.crash();
+  }
+  const Finished restored = restore(older);
+  ASSERT_EQ(restored.status, 0) << restored.err;
+  EXPECT_THAT(restored.out, AllOf(HasSubstr("6 raw profiles"), HasSubstr("its rows are in " + address_),
+                                  Not(HasSubstr("have no rows yet"))));
+  EXPECT_EQ(store::read_identity(data)->id, id);
+  EXPECT_EQ(store::read_identity(data)->rows.address, address_);
+  {
+    // The address of the rows is known.
+    TestServer server(data, fmt::format("[objects]\naddress = \"file://{}\"\ninterval = \"1s\"\n", older));
+    ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+    for (size_t place = 0; place < questions().size(); ++place) {
+      SCOPED_TRACE(fmt::format("{}", fmt::join(questions()[place], " ")));
+      EXPECT_EQ(answer(server, questions()[place]).out, expected[place]);
+    }
+    // Daemons send again what they have spooled; rows are built in this order.
+    for (uint64_t seed = 4; seed <= 15; ++seed) {
+      ASSERT_NO_FATAL_FAILURE(send(server, profile_of(seed)));
+    }
+    by_machine({"--server", server.address()}, hits_of(1, 15));
+    ASSERT_TRUE(eventually([&] { return has_pack(older, 1, 15); })) << server.process().err();
+    const Finished checked = run({"plimsoll", "store", "check", "--data", data});
+    EXPECT_EQ(checked.status, 0) << checked.out;
+    server.crash();
+  }
+  // Once more: the profiles 7 to 12 are in no copy.
+  const Finished again = restore(older);
+  ASSERT_EQ(again.status, 0) << again.err;
+  TestServer server(data);
+  ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+  for (uint64_t seed = 1; seed <= 16; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(send(server, profile_of(seed)));
+  }
+  by_machine({"--server", server.address()}, hits_of(1, 16));
+}
+
+// As where files of a stopped server were copied by other tools.
+TEST_F(ServedTest, AnOlderArchiveIsNoDirectoryOfNewerRows) {
+  const std::string data = folder_ / "data";
+  const std::string older = folder_ / "older";
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
+    TestServer server(data, config_);
+    ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+    ASSERT_NO_FATAL_FAILURE(send(server, profile_of(seed)));
+    by_machine({"--server", server.address()}, hits_of(1, seed));
+    server.stop();
+    if (seed == 1) {
+      std::filesystem::copy(data, older, std::filesystem::copy_options::recursive);
+    }
+  }
+  std::ofstream(folder_ / "older.toml") << config_;
+  const Finished refused = run({"plimsoll", "server", "--data", older, "--listen", free_address(),
+                                "--fleet-listen", free_address(), "--config", folder_ / "older.toml"});
+  EXPECT_NE(refused.status, 0);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("archive.db is older than the rows in " + address_),
+                                 HasSubstr("plimsoll store restore")));
+  const Finished restored =
+      run({"plimsoll", "store", "restore", "--from", older, "--data", folder_ / "restored"});
+  ASSERT_EQ(restored.status, 0) << restored.err;
+  TestServer server(folder_ / "restored", config_);
+  ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(send(server, profile_of(seed)));
+  }
+  by_machine({"--server", server.address()}, hits_of(1, 3));
 }
 
 TEST_F(ServedTest, ADirectoryKeepsItsRowsWhereTheyAre) {

@@ -487,6 +487,14 @@ TEST_F(Config, ReplicatedTablesRequireAnAddress) {
   EXPECT_FALSE(load_server_config(file("[store]\ninsert_quorum = 1\n")));
 }
 
+TEST_F(Config, RowsInClickHouseGoWithObjects) {
+  const auto server = load_server_config(
+      file("[store]\naddress = \"clickhouse://a/p\"\n[objects]\naddress = \"file:///mnt/objects\"\n"));
+  ASSERT_TRUE(server) << server.error().text();
+  EXPECT_EQ(server->store_address, "clickhouse://a/p");
+  EXPECT_EQ(server->objects_address, "file:///mnt/objects");
+}
+
 TEST_F(Config, LoadsBothPrograms) {
   const auto server = load_server_config(file("[collect]\nrate_hz = 199\n[fleet]\nheartbeat = \"1s\"\n"));
   ASSERT_TRUE(server.has_value()) << server.error().text();
