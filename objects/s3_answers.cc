@@ -1,5 +1,6 @@
 #include "objects/s3_answers.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -56,7 +57,11 @@ ErrorCode code_of(unsigned status, std::string_view code) {
   if (status == 401 || status == 403) {
     return ErrorCode::kDenied;
   }
-  const bool may_help = status == 408 || status == 409 || status == 429 || status >= 500;
+  // Damaged or held up on its way: the next time it may arrive as it was sent.
+  constexpr std::array<std::string_view, 4> kOfTheWay{"BadDigest", "IncompleteBody", "RequestTimeout",
+                                                      "XAmzContentSHA256Mismatch"};
+  const bool may_help = status == 408 || status == 409 || status == 429 || status >= 500 ||
+                        std::ranges::find(kOfTheWay, code) != kOfTheWay.end();
   return may_help ? ErrorCode::kUnavailable : ErrorCode::kInvalid;
 }
 

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -13,50 +12,19 @@
 #include "base/durable_file.h"
 #include "objects/s3_answers.h"
 #include "objects/s3_store.h"
+#include "tests/objects/object_checks.h"
 #include "tests/objects/s3_server.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::objects {
 namespace {
 
+using plimsoll::testing::expect_keeps_objects;
+using plimsoll::testing::keys_of;
 using plimsoll::testing::S3Fault;
 using plimsoll::testing::S3Server;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-
-std::vector<std::string> keys_of(ObjectStore& store, const std::string& prefix) {
-  auto listed = store.list(prefix);
-  EXPECT_TRUE(listed) << listed.error().text();
-  std::vector<std::string> keys;
-  for (const ObjectInfo& object : listed ? *listed : std::vector<ObjectInfo>()) {
-    keys.push_back(fmt::format("{} {}", object.key, object.bytes));
-  }
-  std::ranges::sort(keys);
-  return keys;
-}
-
-void expect_keeps_objects(ObjectStore& store) {
-  EXPECT_THAT(keys_of(store, ""), IsEmpty());
-  const std::string large(3 << 20, 'x');
-  ASSERT_TRUE(store.put("files/a-1.b", as_bytes("first")));
-  ASSERT_TRUE(store.put("files/a-1.b", as_bytes("second")));
-  ASSERT_TRUE(store.put("files/empty", {}));
-  ASSERT_TRUE(store.put("other/large", as_bytes(large)));
-  EXPECT_EQ(store.get("files/a-1.b", 100).value_or("none"), "second");
-  EXPECT_EQ(store.get("files/empty", 0).value_or("none"), "");
-  EXPECT_EQ(store.get("other/large", large.size()).value_or("none"), large);
-  EXPECT_EQ(store.get("other/large", large.size() - 1).error().code, ErrorCode::kTooLarge);
-  EXPECT_EQ(store.get("files/none", 1).error().code, ErrorCode::kNotFound);
-  EXPECT_THAT(keys_of(store, "files/"), ElementsAre("files/a-1.b 6", "files/empty 0"));
-  ASSERT_TRUE(store.remove("files/a-1.b"));
-  ASSERT_TRUE(store.remove("files/a-1.b"));
-  EXPECT_THAT(keys_of(store, ""), ElementsAre("files/empty 0", "other/large 3145728"));
-  for (const char* const key : {"", "/a", "a/", "a//b", "../a", "a/./b", "a b", "a?b"}) {
-    EXPECT_EQ(store.put(key, {}).error().code, ErrorCode::kInvalid) << key;
-    EXPECT_EQ(store.get(key, 1).error().code, ErrorCode::kInvalid) << key;
-  }
-}
 
 class ObjectStoreTest : public ::testing::Test {
  protected:
@@ -203,6 +171,17 @@ TEST_F(ObjectStoreTest, AnotherSecretIsRefusedOnce) {
   EXPECT_THAT(got.error().text(), HasSubstr("check the credentials"));
 }
 
+TEST_F(ObjectStoreTest, AnotherRegionIsRefused) {
+  S3Options elsewhere = options();
+  elsewhere.region = "us-east-1";
+  S3Store store(elsewhere);
+  const Status put = store.put("a", as_bytes("content"));
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().code, ErrorCode::kDenied);
+  EXPECT_THAT(put.error().text(), HasSubstr("and the region"));
+  EXPECT_TRUE(server_.objects().empty());
+}
+
 TEST_F(ObjectStoreTest, AddressesThatCannotBeRightAreRefused) {
   const auto code_of = [](const StoreAddress& wrong) {
     const auto opened = open_object_store(wrong);
@@ -271,6 +250,17 @@ TEST(S3AnswersTest, OnlyAMissingKeyIsNotFound) {
   const std::string wrong_region = "<Error><Code>AuthorizationHeaderMalformed</Code></Error>";
   EXPECT_THAT(error_of(400, wrong_region).hint, HasSubstr("the region"));
   EXPECT_EQ(error_of(503, "").code, ErrorCode::kUnavailable);
+}
+
+// The same request may arrive as it was sent the next time.
+TEST(S3AnswersTest, ABodyThatWasDamagedOnItsWayIsSentAgain) {
+  for (const char* const code :
+       {"BadDigest", "IncompleteBody", "RequestTimeout", "XAmzContentSHA256Mismatch"}) {
+    const std::string body = fmt::format("<Error><Code>{}</Code><Message></Message></Error>", code);
+    const Error error = s3_error({.status = 400, .content_type = "application/xml", .body = body});
+    EXPECT_EQ(error.code, ErrorCode::kUnavailable) << code;
+    EXPECT_EQ(error.message, fmt::format("the object store answers 400 {}", code));
+  }
 }
 
 TEST(S3AnswersTest, EntitiesAreTheirCharacters) {
