@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -10,13 +11,15 @@
 #include <set>
 #include <thread>
 
-#include "base/file.h"
 #include "base/hex.h"
 #include "base/time.h"
 #include "http/client.h"
+#include "objects/object_store.h"
 #include "proto/profile_codec.h"
 #include "store/ingest.h"
 #include "tests/e2e/fleet.h"
+#include "tests/objects/ceph_server.h"
+#include "tests/objects/s3_server.h"
 #include "tests/profile_fixture.h"
 
 namespace plimsoll::testing {
@@ -141,32 +144,75 @@ std::string answers_before(const TestServer& server, int64_t time_ns) {
   return all;
 }
 
-TEST(StoreCare, AServerThatLostItsDiskComesBackFromItsObjectStore) {
+// A server whose disk is lost: what it has copied to that object store, which is empty, brings back the answers.
+void expect_comes_back_from(const objects::StoreAddress& address) {
   const TemporaryFolder folder;
   const std::string data = folder / "data";
-  std::filesystem::create_directory(folder / "objects");
-  TestServer server(
-      data, fmt::format("[objects]\naddress = \"file://{}\"\ninterval = \"1s\"\n", folder / "objects"));
+  TestServer server(data,
+                    fmt::format("[objects]\naddress = \"{}\"\nendpoint = \"{}\"\nregion = \"{}\"\n"
+                                "credentials_file = \"{}\"\ninterval = \"1s\"\n",
+                                address.address, address.endpoint, address.region, address.credentials_file));
   ASSERT_TRUE(server.becomes_ready()) << server.process().err();
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     put(server, seed);
   }
   wait_for_rows(data, 5);
   const auto before = self_of(top({"--server", server.address()}));
-  ASSERT_TRUE(eventually([&] {
-    const auto manifest = read_file(folder / "objects" + "/manifest", 1 << 20);
-    return manifest && manifest->contains("packs/0000000000000000001-0000000000000000005 ");
-  })) << server.process().err();
+  ASSERT_EQ(before.at("work"), 15);
+  const auto store = objects::open_object_store(address);
+  ASSERT_TRUE(store) << store.error().text();
+  ASSERT_TRUE(eventually(
+      [&] {
+        const auto manifest = (*store)->get("manifest", 1 << 20);
+        return manifest && manifest->contains("packs/0000000000000000001-0000000000000000005 ");
+      },
+      std::chrono::milliseconds(50)))
+      << server.process().err();
   server.crash();
   std::filesystem::remove_all(data);
-  const Finished restored = run({"plimsoll", "store", "restore", "--from", "file://" + (folder / "objects"),
-                                 "--data", folder / "restored"});
+  std::vector<std::string> restore{"plimsoll",      "store",  "restore",           "--from",
+                                   address.address, "--data", folder / "restored", "--region",
+                                   address.region};
+  if (!address.endpoint.empty()) {
+    restore.insert(restore.end(),
+                   {"--endpoint", address.endpoint, "--credentials-file", address.credentials_file});
+  }
+  const Finished restored = run(restore);
   ASSERT_EQ(restored.status, 0) << restored.err;
   EXPECT_THAT(restored.out, HasSubstr("5 raw profiles have no rows yet"));
   TestServer second(folder / "restored");
   ASSERT_TRUE(second.becomes_ready()) << second.process().err();
   wait_for_rows(folder / "restored", 5);
   EXPECT_EQ(self_of(top({"--server", second.address()})), before);
+}
+
+TEST(StoreCare, AServerThatLostItsDiskComesBackFromAFolder) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "objects");
+  expect_comes_back_from({.address = "file://" + (folder / "objects")});
+}
+
+TEST(StoreCare, AServerThatLostItsDiskComesBackFromAnS3Server) {
+  const TemporaryFolder folder;
+  const S3Server server;
+  ASSERT_TRUE(S3Server::write_credentials(folder / "credentials"));
+  expect_comes_back_from({.address = fmt::format("s3://{}/fleet/a", S3Server::kBucket),
+                          .endpoint = server.endpoint(),
+                          .region = S3Server::kRegion,
+                          .credentials_file = folder / "credentials"});
+}
+
+TEST(StoreCare, AServerThatLostItsDiskComesBackFromCeph) {
+  if (const std::string missing = CephServer::why_missing(); !missing.empty()) {
+    GTEST_SKIP() << missing;
+  }
+  const TemporaryFolder folder;
+  CephServer server;
+  ASSERT_TRUE(S3Server::write_credentials(folder / "credentials"));
+  expect_comes_back_from({.address = fmt::format("s3://{}/fleet/a", server.new_bucket()),
+                          .endpoint = server.endpoint(),
+                          .region = S3Server::kRegion,
+                          .credentials_file = folder / "credentials"});
 }
 
 TEST(StoreCare, ABackupTakenUnderLoadAnswersAsTheServerDid) {
