@@ -18,9 +18,14 @@ constexpr uint32_t kTrialCpuSeconds = 60;
 constexpr BlockLimits kNoLimits{
     .max_bytes = UINT64_MAX, .max_entries = UINT64_MAX, .max_profiles = UINT64_MAX, .max_age_ns = INT64_MAX};
 
-Status check_address(const std::string& address) {
-  const auto parsed = clickhouse::parse_address(address);
-  return parsed ? Status() : propagate(parsed);
+Status check_addresses(const RowsAddress& rows) {
+  const auto parsed = clickhouse::parse_address(rows.address);
+  Status checked = parsed ? Status() : propagate(parsed);
+  for (const std::string& address : rows.shards) {
+    const auto shard = clickhouse::parse_address(address);
+    checked = !checked || shard ? checked : propagate(shard);
+  }
+  return checked;
 }
 
 }  // namespace
@@ -127,7 +132,7 @@ Result<std::unique_ptr<RowStore>> Ingest::open_row_store(const DataDirectory& di
     return propagate(identity);
   }
   // Before all else: other refusals repeat the address, which may hold a password.
-  const Status is_valid = options.rows.is_elsewhere() ? check_address(options.rows.address) : Status();
+  const Status is_valid = options.rows.is_elsewhere() ? check_addresses(options.rows) : Status();
   if (!is_valid) {
     return propagate(is_valid);
   }
@@ -140,6 +145,12 @@ Result<std::unique_ptr<RowStore>> Ingest::open_row_store(const DataDirectory& di
     return with_hint(fail(ErrorCode::kConflict, "the rows of {} are in {}, not in {}", directory.path(),
                           identity->rows.address, options.rows.address),
                      "give that address, or another data directory");
+  }
+  const bool is_given = options.rows.is_elsewhere();
+  if (const Status same =
+          is_known && is_given ? clickhouse::expect_same_shards(identity->rows, options.rows) : Status();
+      !same) {
+    return propagate(same, "opening the rows of {}", directory.path());
   }
   if (!is_known && blocks.newest().committed_up_to() > 0) {
     return with_hint(fail(ErrorCode::kConflict, "{} has rows of its own, which {} would lack",

@@ -38,7 +38,8 @@ struct IngestOptions {
   uint64_t trial_memory_bytes = uint64_t{4} << 30;
   BlockLimits block_limits = {};
   UploadLimits upload_limits = {};
-  // Where a directory without rows is to have them; kConflict for one that has its rows somewhere else. Later it is known where they are.
+  // Where a directory without rows is to have them; kConflict for one that has its rows somewhere else, or on a shard that is not listed. Later it is
+  // known where they are.
   RowsAddress rows = {};
   // The wall clock, by which blocks grow old.
   std::function<int64_t()> now_ns = wall_now_ns;

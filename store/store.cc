@@ -67,9 +67,12 @@ class DirectorySource : public Source {
 }  // namespace
 
 Status check_rows(const RowsAddress& rows) {
-  const auto options =
-      rows.is_elsewhere() ? clickhouse::connection_to(rows) : Result<clickhouse::ConnectionOptions>();
-  return options ? Status() : propagate(options);
+  if (!rows.is_elsewhere()) {
+    return {};
+  }
+  const auto options = clickhouse::connection_to(rows);
+  const auto further = options ? clickhouse::shards_of(rows) : propagate(options);
+  return further ? Status() : propagate(further);
 }
 
 std::unique_ptr<Source> open_source(const std::string& data_dir) {

@@ -27,7 +27,7 @@ class DataDirectory;
 class Ingest;
 struct RowsAddress;
 
-// Whether the address, if there is one, can be understood, and the file with its password be read. Asks no server.
+// Whether the address, if there is one, and those of shards can be understood, and the file with its password be read. Asks no server.
 Status check_rows(const RowsAddress& rows);
 
 // Of a data directory, or of where its rows are (RowsAddress), beside the process that writes it, or in it. The directory may come later: it

@@ -33,6 +33,7 @@ BatchMark read_mark(ByteReader& reader) {
     mark.entries.*size = reader.read<uint64_t>();
   }
   mark.is_complete = reader.read<uint8_t>() != 0;
+  mark.shards = std::max(1U, reader.read<uint32_t>());
   return mark;
 }
 
@@ -156,7 +157,7 @@ void write_mark(const BatchMark& mark, RowBinaryWriter& writer) {
   for (const auto size : kSizes) {
     writer.number(uint64_t{mark.entries.*size});
   }
-  writer.number(static_cast<uint8_t>(mark.is_complete));
+  writer.number(static_cast<uint8_t>(mark.is_complete)).number(mark.shards);
 }
 
 Result<uint32_t> newest_session(Queryable& server) {
@@ -172,7 +173,7 @@ Result<uint32_t> newest_session(Queryable& server) {
 
 // Nothing is written under the number before it is known to be stored. So one of which the answer was lost is no other's either. Of two processes
 // that store the same number at the same moment, the one that looks last sees both, and takes another.
-Result<uint32_t> begin_session(Connection& connection) {
+Result<uint32_t> begin_session(Connection& connection, uint32_t known) {
   constexpr int kMaxSessionAttempts = 3;
   const OneHost one_host(connection);
   for (int attempt = 0; attempt < kMaxSessionAttempts; ++attempt) {
@@ -180,7 +181,7 @@ Result<uint32_t> begin_session(Connection& connection) {
     if (!newest) {
       return propagate(newest);
     }
-    const uint32_t session = *newest + 1;
+    const uint32_t session = std::max(*newest, known) + 1;
     const Status written = connection.insert("sessions", table_called("sessions").columns(),
                                              RowBinaryWriter().number(session).number(random_seed()).bytes());
     const auto with_number =

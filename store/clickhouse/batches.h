@@ -35,6 +35,7 @@ struct BatchMark {
   int64_t written_ns = 0;        // wall clock
   DictionarySizes entries = {};  // with those of the batch
   bool is_complete = false;      // its epoch takes no more batches, whatever the limits of the next writer
+  uint32_t shards = 1;  // databases that its rows are split over (shards.h); of later batches no fewer
 
   bool operator==(const BatchMark&) const = default;
 };
@@ -63,9 +64,9 @@ Result<std::vector<BatchMark>> read_marks(Queryable& server, uint64_t after = 0)
 // In the order of the table's columns.
 void write_mark(const BatchMark& mark, RowBinaryWriter& writer);
 
-// A session number for this process, larger than those of all processes before it. They must have ended: a process with an older session gets
-// kConflict (WriterSession::expect_newest).
-Result<uint32_t> begin_session(Connection& connection);
+// A session number for this process, larger than those of all processes before it, and than `known`. They must have ended: a process with an
+// older session gets kConflict (WriterSession::expect_newest).
+Result<uint32_t> begin_session(Connection& connection, uint32_t known = 0);
 // 0: there was none.
 Result<uint32_t> newest_session(Queryable& server);
 

@@ -3,9 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/run_both.h"
 #include "store/aggregation/cell_sums.h"
 #include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/row_statement.h"
@@ -15,6 +18,8 @@ namespace {
 
 // Of 32 bytes in the answer, and as many here.
 constexpr uint64_t kRowsPerPage = 1'000'000;
+// For each of the epochs that are asked for at once (merged_rows.cc).
+constexpr size_t kShardsAtOnce = 4;
 
 // Adds the rows of an answer to the cells that they fall into.
 class AnswerFolder {
@@ -98,6 +103,38 @@ class AnswerFolder {
   std::vector<double> values_;  // of the row at hand, by measure
 };
 
+// Adds up the answers of shards. Any thread.
+class ShardSums {
+ public:
+  ShardSums(const AggregateRequest& request, const std::vector<Column>& columns, const CellSpace& space,
+            const ByColumn<uint32_t>& last_ids, size_t shards)
+      : request_(request), columns_(columns), space_(space), last_ids_(last_ids), shards_(shards) {}
+
+  Status add(std::string_view answer) {
+    const size_t row_bytes =
+        (3 + columns_.size()) * sizeof(uint32_t) + sizeof(uint8_t) + space_.measures() * sizeof(double);
+    const std::lock_guard lock(mutex_);
+    if (sums_ == nullptr) {
+      // Machines are spread evenly.
+      sums_ = std::make_unique<CellSums>(space_, request_.max_sums, answer.size() / row_bytes * shards_);
+    }
+    AnswerFolder folder(request_, columns_, space_, *sums_, last_ids_);
+    return for_each_row(answer, "sums of rows", [&](ByteReader& reader) { return folder.add(reader); });
+  }
+
+  // Once all have been added.
+  Result<Cells> cells() const { return sums_->cells(); }
+
+ private:
+  const AggregateRequest& request_;
+  const std::vector<Column>& columns_;
+  const CellSpace& space_;
+  const ByColumn<uint32_t> last_ids_;
+  const size_t shards_;
+  std::mutex mutex_;
+  std::unique_ptr<CellSums> sums_;  // protected by mutex_; null: no answer was added yet
+};
+
 // An epoch loses its marks before its rows (drop_epoch): where these are there after the answer, so were all rows before it.
 Status expect_present(Queryable& server, const EpochBatches& epoch) {
   const auto answer =
@@ -117,11 +154,15 @@ Status expect_present(Queryable& server, const EpochBatches& epoch) {
 // Pages of whole origins.
 class ClickHouseCursor : public RowCursor {
  public:
-  ClickHouseCursor(std::shared_ptr<ConnectionPool> connections, EpochBatches epoch, RowFilter filter)
+  // `marks`: the database that has them.
+  ClickHouseCursor(std::shared_ptr<ConnectionPool> connections, std::shared_ptr<ConnectionPool> marks,
+                   EpochBatches epoch, RowFilter filter, EntryTables entries)
       : connections_(std::move(connections)),
+        marks_(std::move(marks)),
         epoch_(std::move(epoch)),
         last_ids_(last_ids_of(epoch_.newest.entries)),
-        filter_(std::move(filter)) {}
+        filter_(std::move(filter)),
+        entries_(entries) {}
 
   Result<std::span<const Row>> next() override {
     if (!are_pages_known_) {
@@ -149,7 +190,7 @@ class ClickHouseCursor : public RowCursor {
 
   Statement selecting(std::string_view columns) const {
     Statement statement{fmt::format("SELECT {} FROM rows WHERE {}", columns, epoch_.condition()), {}};
-    add_conditions(filter_, epoch_, statement);
+    add_conditions(filter_, epoch_, statement, entries_);
     return statement;
   }
 
@@ -163,7 +204,7 @@ class ClickHouseCursor : public RowCursor {
     if (!answer) {
       return propagate(answer);
     }
-    if (const Status present = expect_present(*connections_, epoch_); !present) {
+    if (const Status present = expect_present(*marks_, epoch_); !present) {
       return present;
     }
     pages_.clear();
@@ -211,13 +252,47 @@ class ClickHouseCursor : public RowCursor {
   }
 
   const std::shared_ptr<ConnectionPool> connections_;
+  const std::shared_ptr<ConnectionPool> marks_;
   const EpochBatches epoch_;
   const ByColumn<uint32_t> last_ids_;
   const RowFilter filter_;
+  const EntryTables entries_;
   bool are_pages_known_ = false;
   std::vector<Page> pages_;
   size_t next_page_ = 0;
   std::vector<Row> rows_;
+};
+
+// One shard after the other.
+class ShardsCursor : public RowCursor {
+ public:
+  struct Shard {
+    std::string name;
+    std::unique_ptr<RowCursor> cursor;
+  };
+
+  explicit ShardsCursor(std::vector<Shard> shards) : shards_(std::move(shards)) {
+    for (const Shard& shard : shards_) {
+      shard.cursor->stop_when([this] { return check(); });
+    }
+  }
+
+  Result<std::span<const Row>> next() override {
+    for (; current_ < shards_.size(); ++current_) {
+      const auto rows = shards_[current_].cursor->next();
+      if (!rows) {
+        return propagate(rows, "{}", shards_[current_].name);
+      }
+      if (!rows->empty()) {
+        return *rows;
+      }
+    }
+    return std::span<const Row>();
+  }
+
+ private:
+  const std::vector<Shard> shards_;
+  size_t current_ = 0;
 };
 
 }  // namespace
@@ -231,25 +306,41 @@ Result<Cells> ClickHouseRows::aggregate(const AggregateRequest& request) const {
   if (epoch_.ranges.empty()) {
     return CellSums(*space, request.max_sums, 0).cells();
   }
-  const SumsStatement asked = sums_statement(request, epoch_);
-  const auto answer = connections_->query(asked.statement.sql, asked.statement.tables);
-  if (!answer) {
-    return propagate(answer);
+  const SumsStatement asked =
+      sums_statement(request, epoch_, further_.empty() ? EntryTables::kBesideRows : EntryTables::kElsewhere);
+  ShardSums sums(request, asked.columns, *space, last_ids, shards());
+  std::vector<Status> results(shards());
+  std::atomic<size_t> next = 0;
+  std::atomic<bool> has_failed = false;
+  run_all(std::min(kShardsAtOnce, shards()), [&](size_t) {
+    for (size_t number = next++; number < shards() && !has_failed; number = next++) {
+      const auto answer = shard(number)->query(asked.statement.sql, asked.statement.tables);
+      results[number] = answer ? sums.add(*answer) : propagate(answer);
+      has_failed = has_failed || !results[number];
+    }
+  });
+  for (size_t number = 0; number < shards(); ++number) {
+    if (!results[number]) {
+      return further_.empty() ? propagate(results[number])
+                              : propagate(results[number], "{}", shard_name(shard(number)->options()));
+    }
   }
-  const size_t row_bytes =
-      (3 + asked.columns.size()) * sizeof(uint32_t) + sizeof(uint8_t) + space->measures() * sizeof(double);
-  if (const Status present = expect_present(*connections_, epoch_); !present) {
-    return propagate(present);
-  }
-  CellSums sums(*space, request.max_sums, answer->size() / row_bytes);
-  AnswerFolder folder(request, asked.columns, *space, sums, last_ids);
-  const Status added =
-      for_each_row(*answer, "sums of rows", [&](ByteReader& reader) { return folder.add(reader); });
-  return added ? sums.cells() : propagate(added);
+  const Status present = expect_present(*connections_, epoch_);
+  return present ? sums.cells() : propagate(present);
 }
 
 std::unique_ptr<RowCursor> ClickHouseRows::scan(RowFilter filter) const {
-  return std::make_unique<ClickHouseCursor>(connections_, epoch_, std::move(filter));
+  if (further_.empty()) {
+    return std::make_unique<ClickHouseCursor>(connections_, connections_, epoch_, std::move(filter),
+                                              EntryTables::kBesideRows);
+  }
+  std::vector<ShardsCursor::Shard> cursors;
+  for (size_t number = 0; number < shards(); ++number) {
+    cursors.push_back({shard_name(shard(number)->options()),
+                       std::make_unique<ClickHouseCursor>(shard(number), connections_, epoch_, filter,
+                                                          EntryTables::kElsewhere)});
+  }
+  return std::make_unique<ShardsCursor>(std::move(cursors));
 }
 
 }  // namespace plimsoll::store::clickhouse

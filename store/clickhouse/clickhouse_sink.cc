@@ -1,6 +1,7 @@
 #include "store/clickhouse/clickhouse_sink.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -12,9 +13,6 @@
 
 namespace plimsoll::store::clickhouse {
 namespace {
-
-// Each insert is a part that the server must merge: as many rows at once as memory allows, here 44 MB.
-constexpr size_t kRowsPerInsert = 1'000'000;
 
 uint64_t entries_of(const DictionarySizes& sizes) {
   return sizes.machines + sizes.workloads + sizes.threads + sizes.label_sets + sizes.binaries +
@@ -40,15 +38,20 @@ Status expect_own_origins(const Batch& batch) {
 
 Result<std::unique_ptr<ClickHouseSink>> ClickHouseSink::open(ConnectionOptions options,
                                                              const EpochLimits& limits,
-                                                             std::function<int64_t()> now_ns) {
+                                                             std::function<int64_t()> now_ns,
+                                                             const std::vector<ConnectionOptions>& further) {
   Connection connection(std::move(options));
-  const Status prepared = prepare_tables(connection);
-  const auto session = prepared ? begin_session(connection) : propagate(prepared);
+  Status prepared = prepare_tables(connection);
+  for (const ConnectionOptions& shard : further) {
+    Connection there(shard);
+    prepared = prepared ? prepare_tables(there) : prepared;
+  }
+  const auto session = prepared ? begin_session_of_all(connection, further) : propagate(prepared);
   if (!session) {
     return propagate(session, "opening the store in ClickHouse");
   }
   std::unique_ptr<ClickHouseSink> sink(
-      new ClickHouseSink(std::move(connection), *session, limits, std::move(now_ns)));
+      new ClickHouseSink(std::move(connection), RowInserter(further), *session, limits, std::move(now_ns)));
   const Status learnt = sink->learn_state();
   return learnt ? Result<std::unique_ptr<ClickHouseSink>>(std::move(sink)) : propagate(learnt);
 }
@@ -78,10 +81,28 @@ Status ClickHouseSink::learn_state() {
     }
     state.events = std::move(*events);
     state.begins_epoch = state.newest.is_complete;
+    if (const Status learnt = learn_machines(state); !learnt) {
+      return learnt;
+    }
   }
   committed_up_to_ = state.newest.last_sequence;
   state_ = std::move(state);
   is_state_known_ = true;
+  return {};
+}
+
+Status ClickHouseSink::learn_machines(State& state) {
+  const Status all = expect_all_shards(state.newest, inserter_.shards(), ErrorCode::kConflict,
+                                       connection_.options().database);
+  if (!all || inserter_.shards() == 1) {
+    return all;
+  }
+  const auto machines = read_machines(connection_, state.batches);
+  if (!machines) {
+    return propagate(machines);
+  }
+  std::ranges::copy(shards_of_machines(*machines, inserter_.shards()),
+                    std::back_inserter(state.machine_shards));
   return {};
 }
 
@@ -153,7 +174,7 @@ Status ClickHouseSink::commit(Batch batch) {
   const std::span<const EventEntry> carried =
       state_.begins_epoch ? std::span<const EventEntry>(state_.events) : std::span<const EventEntry>();
   is_state_known_ = false;
-  const Status written = write(batch, carried, next.newest);
+  const Status written = write(batch, carried, next);
   if (!written) {
     return propagate(written, "committing the profiles up to {}", batch.last);
   }
@@ -174,9 +195,15 @@ ClickHouseSink::State ClickHouseSink::after(const Batch& batch) {
                  .after_sequence = batch.after,
                  .last_sequence = batch.last,
                  .written_ns = now_ns_(),
-                 .entries = batch.entries.after()};
+                 .entries = batch.entries.after(),
+                 .shards = static_cast<uint32_t>(inserter_.shards())};
   if (state_.begins_epoch) {
     next.batches = {.epoch = epoch(), .first_written_ns = next.newest.written_ns};
+    next.machine_shards.resize(1);
+  }
+  if (inserter_.shards() > 1) {
+    std::ranges::copy(shards_of_machines(batch.entries.machines, inserter_.shards()),
+                      std::back_inserter(next.machine_shards));
   }
   next.batches.newest = next.newest;
   next.batches.add(next.newest.batch);
@@ -184,24 +211,24 @@ ClickHouseSink::State ClickHouseSink::after(const Batch& batch) {
   return next;
 }
 
-Status ClickHouseSink::write(const Batch& batch, std::span<const EventEntry> carried, const BatchMark& mark) {
-  const BatchNumber number{mark.epoch, mark.batch};
+Status ClickHouseSink::write(const Batch& batch, std::span<const EventEntry> carried, const State& next) {
+  const BatchNumber number{next.newest.epoch, next.newest.batch};
   Status written = for_each_table(batch, number, carried, [&](const TableRows& table) {
     return connection_.insert(table.table, table_called(table.table).columns(), table.rows);
   });
-  const std::string columns = table_called("rows").columns();
-  for (std::span<const Row> left = batch.rows; written && !left.empty();) {
-    const auto some = left.first(std::min(left.size(), kRowsPerInsert));
-    left = left.subspan(some.size());
-    written = connection_.insert("rows", columns, encode_rows(some, number));
-  }
+  // Its rows are of its origins (expect_own_origins), and these of machines that it has or that were there.
+  const auto shard_of = [&](uint32_t origin) {
+    const size_t machine = batch.entries.origins[origin - batch.entries.before.origins].machine;
+    return machine < next.machine_shards.size() ? next.machine_shards[machine] : 0U;
+  };
+  written = written ? inserter_.insert(connection_, batch.rows, number, shard_of) : written;
   // A writer that opened the store later has read what is committed, and goes on from there.
   written = written ? session_->expect_newest(connection_, connection_.options().database) : written;
   if (!written) {
     return written;
   }
   RowBinaryWriter row;
-  write_mark(mark, row);
+  write_mark(next.newest, row);
   return connection_.insert("batches", table_called("batches").columns(), row.bytes());
 }
 

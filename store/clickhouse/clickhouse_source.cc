@@ -79,11 +79,16 @@ Status ClickHouseSource::follow_epochs() {
   // Before the first batch there is an epoch without any, which that will be of.
   const CommittedBatches::Epochs epochs =
       (*committed)->empty() ? CommittedBatches::Epochs{{1, {.epoch = 1}}} : **committed;
+  const Status known = expect_all_shards(epochs.rbegin()->second.newest, 1 + further_.size(),
+                                         ErrorCode::kUnavailable, connections_->options().database);
+  if (!known) {
+    return known;
+  }
   forget_others(epochs);
   for (const auto& [number, batches] : epochs) {
     auto& epoch = epochs_[number];
     if (epoch == nullptr) {
-      epoch = std::make_shared<EpochReader>(connections_, number);
+      epoch = std::make_shared<EpochReader>(connections_, number, further_);
     }
     const auto count = names->find(number);
     epoch->follow(batches, count == names->end() ? 0 : count->second, number == epochs.rbegin()->first);

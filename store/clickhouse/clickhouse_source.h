@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -13,6 +14,7 @@
 #include "store/clickhouse/connection.h"
 #include "store/clickhouse/epoch_reader.h"
 #include "store/clickhouse/merged_rows.h"
+#include "store/clickhouse/shards.h"
 #include "store/door/source.h"
 #include "store/joined/part_choice.h"
 #include "store/joined/recent_series.h"
@@ -24,12 +26,13 @@ namespace plimsoll::store::clickhouse {
 // long as it may take itself (check_stop()).
 class ClickHouseSource : public Source {
  public:
-  // The tables are there (prepare_tables). `max_bytes`: as RecentSeries has it.
-  explicit ClickHouseSource(std::shared_ptr<ConnectionPool> connections,
+  // The tables are there (prepare_tables). `further`: the other shards of the rows. `max_bytes`: as RecentSeries has it.
+  explicit ClickHouseSource(std::shared_ptr<ConnectionPool> connections, ShardPools further = {},
                             uint64_t max_bytes = default_series_bytes())
-      : connections_(std::move(connections)), series_(&merge_rows, max_bytes) {}
+      : connections_(std::move(connections)), further_(std::move(further)), series_(&merge_rows, max_bytes) {}
 
-  // Of contents that a caller has, rows of an epoch that was dropped since can be read no more (kUnavailable).
+  // Of contents that a caller has, rows of an epoch that was dropped since can be read no more (kUnavailable). kUnavailable also where rows are in
+  // more shards than this knows of.
   Result<Contents> newest(const TimeSpans& times) override;
 
   void forget_dropped() override;
@@ -47,6 +50,7 @@ class ClickHouseSource : public Source {
   void forget_others(const CommittedBatches::Epochs& epochs);
 
   const std::shared_ptr<ConnectionPool> connections_;
+  const ShardPools further_;
   CommittedBatches committed_;
   StoppableMutex following_;                                 // held while the server is asked
   std::map<uint32_t, std::shared_ptr<EpochReader>> epochs_;  // protected by following_; by number

@@ -87,10 +87,9 @@ Result<std::vector<KnownProfile>> known_profiles(Queryable& server, const EpochB
   return read ? Result<std::vector<KnownProfile>>(std::move(profiles)) : propagate(read);
 }
 
-}  // namespace
-
-Result<ConnectionOptions> connection_to(const RowsAddress& rows) {
-  auto options = parse_address(rows.address);
+// Of one of its databases.
+Result<ConnectionOptions> options_for(const std::string& address, const RowsAddress& rows) {
+  auto options = parse_address(address);
   if (!options) {
     return options;
   }
@@ -101,7 +100,7 @@ Result<ConnectionOptions> connection_to(const RowsAddress& rows) {
         fail(ErrorCode::kInvalid,
              "the store's address {} names several hosts, and its tables are not replicated: each "
              "host would have rows of its own",
-             rows.address),
+             address),
         "set store.replicated = true, or name one host");
   }
   if (!rows.password_file.empty()) {
@@ -116,6 +115,55 @@ Result<ConnectionOptions> connection_to(const RowsAddress& rows) {
   return options;
 }
 
+bool have_a_host_in_common(const ConnectionOptions& one, const ConnectionOptions& other) {
+  const std::vector<ConnectionOptions> hosts = each_host(other);
+  return std::ranges::any_of(each_host(one), [&](const ConnectionOptions& host) {
+    return std::ranges::find(hosts, host.base_url, &ConnectionOptions::base_url) != hosts.end();
+  });
+}
+
+// As if it were the main database.
+RowsAddress address_of_shard(const RowsAddress& rows, size_t place) {
+  return {.address = rows.shards[place], .insert_quorum = rows.insert_quorum};
+}
+
+}  // namespace
+
+Result<ConnectionOptions> connection_to(const RowsAddress& rows) {
+  return options_for(rows.address, rows);
+}
+
+Result<std::vector<ConnectionOptions>> shards_of(const RowsAddress& rows) {
+  std::vector<ConnectionOptions> further;
+  if (rows.shards.empty()) {
+    return further;
+  }
+  const auto main = parse_address(rows.address);
+  if (!main) {
+    return propagate(main);
+  }
+  std::vector<ConnectionOptions> known{*main};
+  for (const std::string& address : rows.shards) {
+    auto options = options_for(address, rows);
+    if (!options) {
+      return with_field(propagate(options), "store.shards");
+    }
+    const bool is_known = std::ranges::any_of(known, [&](const ConnectionOptions& other) {
+      return other.database == options->database && have_a_host_in_common(other, *options);
+    });
+    if (is_known) {
+      return with_hint(
+          with_field(fail(ErrorCode::kConflict, "the database of the shard {} is listed twice", address),
+                     "store.shards"),
+          "give each shard a database of its own, other than that of store.address");
+    }
+    options->shard = known.size();
+    known.push_back(*options);
+    further.push_back(std::move(*options));
+  }
+  return further;
+}
+
 bool are_same_replicas(const RowsAddress& one, const RowsAddress& other) {
   const auto first = parse_address(one.address);
   const auto second = parse_address(other.address);
@@ -123,10 +171,25 @@ bool are_same_replicas(const RowsAddress& one, const RowsAddress& other) {
       first->database != second->database) {
     return false;
   }
-  const std::vector<ConnectionOptions> hosts = each_host(*second);
-  return std::ranges::any_of(each_host(*first), [&](const ConnectionOptions& host) {
-    return std::ranges::find(hosts, host.base_url, &ConnectionOptions::base_url) != hosts.end();
-  });
+  return have_a_host_in_common(*first, *second);
+}
+
+Status expect_same_shards(const RowsAddress& known, const RowsAddress& given) {
+  for (size_t place = 0; place < known.shards.size(); ++place) {
+    const bool is_kept = place < given.shards.size() &&
+                         (given.shards[place] == known.shards[place] ||
+                          are_same_replicas(address_of_shard(known, place), address_of_shard(given, place)));
+    if (!is_kept) {
+      return with_hint(
+          with_field(fail(ErrorCode::kConflict, "shard {} of the rows is {}, and store.shards has {} there",
+                          place + 1, known.shards[place],
+                          place < given.shards.size() ? given.shards[place] : std::string("none")),
+                     "store.shards"),
+          "list all shards in the order in which they were added, new ones last; to have fewer, copy the "
+          "rows to a new database with \"plimsoll store copy\"");
+    }
+  }
+  return {};
 }
 
 // Two processes that start at the same moment may both find no owner: begin_session() gives them different sessions, and the older one stops.
@@ -159,8 +222,12 @@ Status expect_owner(const RowsAddress& rows, std::string_view directory_id) {
   if (!owner) {
     return propagate(owner, "asking {} whose rows it has", rows.address);
   }
+  const auto further = shards_of(rows);
+  if (!further) {
+    return propagate(further);
+  }
   return *owner == to_hex(directory_id)
-             ? Status()
+             ? expect_shards(connection, *further, directory_id)
              : with_hint(fail(ErrorCode::kConflict,
                               "the database {} has no rows of the data directory with the ID {}",
                               options->database, to_hex(directory_id)),
@@ -172,18 +239,21 @@ Result<std::unique_ptr<ClickHouseStore>> ClickHouseStore::open(const RowsAddress
                                                                const EpochLimits& limits,
                                                                std::function<int64_t()> now_ns) {
   const auto options = connection_to(rows);
-  if (!options) {
-    return propagate(options);
+  const auto further = options ? shards_of(rows) : propagate(options);
+  if (!further) {
+    return propagate(further);
   }
   Connection connection(*options);
   const Status prepared = prepare_tables(connection);
-  const Status settled = prepared ? settle_owner(connection, directory_id) : prepared;
-  auto sink = settled ? ClickHouseSink::open(*options, limits, now_ns) : propagate(settled);
+  Status settled = prepared ? settle_owner(connection, directory_id) : prepared;
+  settled = settled ? settle_shards(connection, *further, directory_id) : settled;
+  auto sink = settled ? ClickHouseSink::open(*options, limits, now_ns, *further) : propagate(settled);
   if (!sink) {
     return propagate(sink, "opening the store {}", rows.address);
   }
-  return std::unique_ptr<ClickHouseStore>(new ClickHouseStore(
-      rows.address, std::make_shared<ConnectionPool>(*options), std::move(*sink), std::move(now_ns)));
+  return std::unique_ptr<ClickHouseStore>(
+      new ClickHouseStore(rows.address, std::make_shared<ConnectionPool>(*options), pools_of(*further),
+                          std::move(*sink), std::move(now_ns)));
 }
 
 std::unique_ptr<Symbols> ClickHouseStore::symbols() {
@@ -213,10 +283,27 @@ Status ClickHouseStore::for_each_profile(int64_t first, int64_t last, const UseP
   return {};
 }
 
+// Of all databases: an epoch whose marks are gone may have rows on a shard that did not answer when it was dropped.
+Result<std::map<uint32_t, uint64_t>> ClickHouseStore::bytes_of_epochs() const {
+  auto bytes = bytes_by_epoch(*connections_, connections_->options().database);
+  for (const auto& shard : further_) {
+    if (!bytes) {
+      return bytes;
+    }
+    const auto there = bytes_by_epoch(*shard, shard->options().database);
+    if (!there) {
+      return propagate(there, "{}", shard_name(shard->options()));
+    }
+    for (const auto& [epoch, of_epoch] : *there) {
+      (*bytes)[epoch] += of_epoch;
+    }
+  }
+  return bytes;
+}
+
 Result<DroppedRows> ClickHouseStore::drop_old(const RowStoreLimits& limits) {
   const auto committed = committed_.newest(*connections_);
-  const auto bytes =
-      committed ? bytes_by_epoch(*connections_, connections_->options().database) : propagate(committed);
+  const auto bytes = committed ? bytes_of_epochs() : propagate(committed);
   if (!bytes) {
     return propagate(bytes, "measuring the store {}", address_);
   }
@@ -246,7 +333,7 @@ Result<DroppedRows> ClickHouseStore::drop_old(const RowStoreLimits& limits) {
     if (!is_old && all_bytes <= limits.max_bytes) {
       break;
     }
-    if (const Status gone = drop_epoch(*connections_, connections_->options(), number); !gone) {
+    if (const Status gone = drop_epoch_of_all(*connections_, further_, number); !gone) {
       return propagate(gone);
     }
     all_bytes -= of_epoch;
@@ -278,9 +365,10 @@ Result<int64_t> ClickHouseStore::end_of(const EpochBatches& epoch) {
 
 Result<std::unique_ptr<Source>> open_source(const RowsAddress& rows) {
   const auto options = connection_to(rows);
-  return options ? Result<std::unique_ptr<Source>>(
-                       std::make_unique<ClickHouseSource>(std::make_shared<ConnectionPool>(*options)))
-                 : propagate(options);
+  const auto further = options ? shards_of(rows) : propagate(options);
+  return further ? Result<std::unique_ptr<Source>>(std::make_unique<ClickHouseSource>(
+                       std::make_shared<ConnectionPool>(*options), pools_of(*further)))
+                 : propagate(further);
 }
 
 }  // namespace plimsoll::store::clickhouse

@@ -8,32 +8,40 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "store/clickhouse/clickhouse_sink.h"
 #include "store/clickhouse/connection.h"
+#include "store/clickhouse/shards.h"
 #include "store/door/row_store.h"
 #include "store/door/source.h"
 #include "store/identity/directory_identity.h"
 
 namespace plimsoll::store::clickhouse {
 
-// With the password that its file has: the first line, 4 KiB at most.
+// The main database, with the password that its file has: the first line, 4 KiB at most.
 Result<ConnectionOptions> connection_to(const RowsAddress& rows);
+
+// The further databases that rows are split over (shards.h), in their order. kConflict where one is listed twice, or is the main one.
+Result<std::vector<ConnectionOptions>> shards_of(const RowsAddress& rows);
 
 // Whether these are replicas of the same tables, of which one has been added or taken away: one database, and a host in common.
 bool are_same_replicas(const RowsAddress& one, const RowsAddress& other);
 
-// The database is this data directory's from now on; kConflict where it has rows of another one. Its tables are there.
+// kConflict unless `given` lists all shards of `known` in their places, or replicas of them, before others.
+Status expect_same_shards(const RowsAddress& known, const RowsAddress& given);
+
+// The main database is this data directory's from now on; kConflict where it has rows of another one. Its tables are there.
 Status settle_owner(Connection& connection, std::string_view directory_id);
 
-// Whether the server answers, and the database has rows of this data directory. For readers: changes nothing.
+// Whether the server answers, and the database has rows of this data directory; and each of its shards. For readers: changes nothing.
 Status expect_owner(const RowsAddress& rows, std::string_view directory_id);
 
 class ClickHouseStore : public RowStore {
  public:
-  // Makes the database and its tables where they are missing. `directory_id`: of the data directory, whose archive numbers the profiles:
-  // kConflict where the database has rows of another one. `now_ns` is the wall clock.
+  // Makes the databases and their tables where they are missing. `directory_id`: of the data directory, whose archive numbers the profiles:
+  // kConflict where a database has rows of another one. `now_ns` is the wall clock.
   static Result<std::unique_ptr<ClickHouseStore>> open(const RowsAddress& rows, std::string_view directory_id,
                                                        const EpochLimits& limits,
                                                        std::function<int64_t()> now_ns);
@@ -45,17 +53,20 @@ class ClickHouseStore : public RowStore {
   Result<DroppedRows> drop_old(const RowStoreLimits& limits) override;
 
  private:
-  ClickHouseStore(std::string address, std::shared_ptr<ConnectionPool> connections,
+  ClickHouseStore(std::string address, std::shared_ptr<ConnectionPool> connections, ShardPools further,
                   std::unique_ptr<ClickHouseSink> sink, std::function<int64_t()> now_ns)
       : address_(std::move(address)),
         connections_(std::move(connections)),
+        further_(std::move(further)),
         sink_(std::move(sink)),
         now_ns_(std::move(now_ns)) {}
 
+  Result<std::map<uint32_t, uint64_t>> bytes_of_epochs() const;
   Result<int64_t> end_of(const EpochBatches& epoch);
 
   const std::string address_;
   const std::shared_ptr<ConnectionPool> connections_;
+  const ShardPools further_;
   const std::unique_ptr<ClickHouseSink> sink_;
   const std::function<int64_t()> now_ns_;
   CommittedBatches committed_;

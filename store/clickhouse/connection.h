@@ -33,6 +33,8 @@ struct ConnectionOptions {
   // Tables are replicated: an insert is acknowledged once so many replicas have it, and questions are answered by replicas that have all of them.
   // 0: they are not.
   int64_t insert_quorum = 0;
+  // Which of the databases that rows are split over this is (shards.h). 0: the main one, which has all tables.
+  size_t shard = 0;
   // Of a request. The server's own timeout for the statement is a tenth shorter, at most 5 s.
   int64_t timeout_ms = 60'000;
   // Of a server that acknowledges nothing (http/client.h): after a cut network it is known sooner that it is gone.

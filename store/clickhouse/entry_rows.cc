@@ -432,6 +432,14 @@ Result<std::vector<EventEntry>> read_events(Queryable& server, const EpochBatche
   return read ? Result<std::vector<EventEntry>>(std::move(events)) : propagate(read);
 }
 
+Result<std::vector<MachineEntry>> read_machines(Queryable& server, const EpochBatches& epoch) {
+  std::vector<MachineEntry> machines;
+  const Status read =
+      read_entries<MachineEntry>(server, "machines", epoch, 1, epoch.newest.entries.machines,
+                                 [&](MachineEntry entry) { machines.push_back(std::move(entry)); });
+  return read ? Result<std::vector<MachineEntry>>(std::move(machines)) : propagate(read);
+}
+
 void read_frame(ByteReader& reader, Frame& frame) {
   read_fields(reader, frame);
 }

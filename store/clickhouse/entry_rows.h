@@ -52,6 +52,7 @@ Status extend_origin_events(Dictionaries& entries, Queryable& server, const Epoc
 Result<std::vector<ProfileRecord>> read_profiles(Queryable& server, const EpochBatches& epoch);
 // Without the empty one.
 Result<std::vector<EventEntry>> read_events(Queryable& server, const EpochBatches& epoch);
+Result<std::vector<MachineEntry>> read_machines(Queryable& server, const EpochBatches& epoch);
 
 // Of a row of `bindings` from the column `function` on, and of `binary_accounts` from `quality` on.
 void read_frame(ByteReader& reader, Frame& frame);

@@ -154,7 +154,7 @@ Result<PartContents> EpochReader::read(const EntriesMark& known) {
   const State state = this->state();
   PartContents contents;
   contents.version = state.version;
-  contents.rows = std::make_shared<const ClickHouseRows>(connections_, state.batches);
+  contents.rows = std::make_shared<const ClickHouseRows>(connections_, state.batches, further_);
   contents.mark = {.last_origin = static_cast<int64_t>(state.batches.newest.entries.origins) - 1,
                    .last_change = static_cast<int64_t>(state.name_batches)};
   if (contents.mark != known) {

@@ -14,6 +14,7 @@
 #include "store/clickhouse/batches.h"
 #include "store/clickhouse/connection.h"
 #include "store/clickhouse/epoch_names.h"
+#include "store/clickhouse/shards.h"
 #include "store/joined/part_choice.h"
 #include "store/joined/part_reader.h"
 #include "store/model/damaged_part.h"
@@ -27,8 +28,11 @@ struct EpochTimes : PartTimes {
 // Reads what is new alone. Any thread.
 class EpochReader : public PartReader {
  public:
-  EpochReader(std::shared_ptr<ConnectionPool> connections, uint32_t epoch)
-      : connections_(std::move(connections)), number_(epoch), state_{.batches = {.epoch = epoch}} {}
+  EpochReader(std::shared_ptr<ConnectionPool> connections, uint32_t epoch, ShardPools further = {})
+      : connections_(std::move(connections)),
+        further_(std::move(further)),
+        number_(epoch),
+        state_{.batches = {.epoch = epoch}} {}
 
   // Whether these have all batches that it follows. If not, its entries and names may be those of a batch that counts no more, and another
   // reader has to take its place: the mark of an attempt that was given up has arrived late, and the next batch does not follow it.
@@ -84,6 +88,7 @@ class EpochReader : public PartReader {
   void note_damage(const Error& error);
 
   const std::shared_ptr<ConnectionPool> connections_;
+  const ShardPools further_;
   const uint32_t number_;
 
   mutable std::mutex state_mutex_;

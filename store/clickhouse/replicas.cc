@@ -46,8 +46,10 @@ Status expect_marks_gone_from(const ConnectionOptions& host, uint32_t epoch) {
 
 }  // namespace
 
-std::string replica_path(std::string_view database, std::string_view table) {
-  return fmt::format("/plimsoll/tables/{}/{}", database, table);
+// No database has a '-' in its name.
+std::string replica_path(const ConnectionOptions& options, std::string_view table) {
+  const std::string shard = options.shard == 0 ? "" : fmt::format("-shard-{}", options.shard);
+  return fmt::format("/plimsoll/tables/{}{}/{}", options.database, shard, table);
 }
 
 Status expect_quorum(Connection& connection) {
@@ -65,7 +67,7 @@ Status expect_quorum(Connection& connection) {
   const auto answer = connection.query(
       fmt::format("SELECT count() FROM system.zookeeper WHERE path = '{}/quorum' AND name = 'status' FORMAT "
                   "RowBinary",
-                  replica_path(options.database, "batches")));
+                  replica_path(options, "batches")));
   if (!answer) {
     return propagate(answer);
   }

@@ -10,8 +10,8 @@
 
 namespace plimsoll::store::clickhouse {
 
-// What the replicas of a table share in ZooKeeper or Keeper.
-std::string replica_path(std::string_view database, std::string_view table);
+// What the replicas of a table share in ZooKeeper or Keeper. Shards may have the same one, and databases of the same name.
+std::string replica_path(const ConnectionOptions& options, std::string_view table);
 
 // kUnavailable while a mark waits for its quorum, where the server shows it nevertheless (ServerVersion::has_sequential_reads): the only replica that
 // has it may be lost. Nothing where tables are not replicated.

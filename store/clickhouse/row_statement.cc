@@ -299,7 +299,8 @@ std::string_view name_of(Column column) {
   return "stack";
 }
 
-void add_conditions(const RowFilter& filter, const EpochBatches& epoch, Statement& statement) {
+void add_conditions(const RowFilter& filter, const EpochBatches& epoch, Statement& statement,
+                    EntryTables entries) {
   const std::string of_epoch = epoch.condition();
   for (const Column column : kColumns) {
     const IdSet& set = filter[column];
@@ -308,7 +309,7 @@ void add_conditions(const RowFilter& filter, const EpochBatches& epoch, Statemen
     }
     if (set.ranges().size() <= kMaxRanges) {
       statement.sql += fmt::format(" AND ({})", any_of_ranges(name_of(column), set.ranges()));
-    } else if (can_be_found(set, column, of_epoch)) {
+    } else if (entries == EntryTables::kBesideRows && can_be_found(set, column, of_epoch)) {
       add_selection(*set.selection(), column, of_epoch, statement);
     } else {
       add_table(name_of(column), set.ranges(), statement);
@@ -316,7 +317,8 @@ void add_conditions(const RowFilter& filter, const EpochBatches& epoch, Statemen
   }
 }
 
-SumsStatement sums_statement(const AggregateRequest& request, const EpochBatches& epoch) {
+SumsStatement sums_statement(const AggregateRequest& request, const EpochBatches& epoch,
+                             EntryTables entries) {
   SumsStatement asked{{}, grouped_columns(request)};
   Statement& statement = asked.statement;
   statement.tables.push_back(factor_table(request));
@@ -332,7 +334,7 @@ SumsStatement sums_statement(const AggregateRequest& request, const EpochBatches
   RowFilter filter = request.filter;
   filter[Column::kStack] =
       intersection_of(filter[Column::kStack], stacks_of_wanted(request, epoch.newest.entries.stacks));
-  add_conditions(filter, epoch, statement);
+  add_conditions(filter, epoch, statement, entries);
   statement.sql += fmt::format(
       ") AS selected ANY LEFT JOIN (SELECT event, toUInt32(first_origin + arrayJoin(range(run_length))) AS "
       "origin, "

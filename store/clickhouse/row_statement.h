@@ -16,12 +16,19 @@ struct Statement {
   std::vector<ExternalTable> tables;
 };
 
+// Where the tables of dictionaries are.
+enum class EntryTables : uint8_t {
+  kBesideRows,  // in each database that is asked
+  kElsewhere,   // in one of them alone (shards.h)
+};
+
 // The name of a column in the table `rows`.
 std::string_view name_of(Column column);
 
 // Adds the conditions of the filter to `statement`, which ends in a WHERE clause with at least one. Sets of many ranges become conditions on the
-// tables of dictionaries, where that is how they were made, else tables that go with the statement.
-void add_conditions(const RowFilter& filter, const EpochBatches& epoch, Statement& statement);
+// tables of dictionaries, where that is how they were made and these are there, else tables that go with the statement.
+void add_conditions(const RowFilter& filter, const EpochBatches& epoch, Statement& statement,
+                    EntryTables entries = EntryTables::kBesideRows);
 
 // Asks for the sums of a request. A row of the answer, in RowBinary, has the groups of event and origin, the machine group (UInt32 each), the IDs of
 // `columns` (UInt32), whether each of its rows had a factor (UInt8), and a sum for each measure (Float64).
@@ -29,6 +36,7 @@ struct SumsStatement {
   Statement statement;
   std::vector<Column> columns;  // of which the request has groups
 };
-SumsStatement sums_statement(const AggregateRequest& request, const EpochBatches& epoch);
+SumsStatement sums_statement(const AggregateRequest& request, const EpochBatches& epoch,
+                             EntryTables entries = EntryTables::kBesideRows);
 
 }  // namespace plimsoll::store::clickhouse

@@ -153,6 +153,7 @@ std::vector<Table> fact_tables() {
       // In the order of our own segments, in which neighbours are alike.
       {.name = "rows",
        .order = "event, workload, origin, stack, thread, labels",
+       .is_on_shards = true,
        .own = {{"event", "UInt32", kPacked},
                {"origin", "UInt32", kDense},
                {"workload", "UInt32", kDense},
@@ -176,7 +177,8 @@ std::vector<Table> fact_tables() {
                {"binaries", "UInt64"},
                {"locations", "UInt64"},
                {"stacks", "UInt64"},
-               {"is_complete", "UInt8"}}},  // its epoch takes no more
+               {"is_complete", "UInt8"},  // its epoch takes no more
+               {"shards", "UInt32"}}},    // that its rows are split over; 0: written before there were shards
   };
 }
 
@@ -186,17 +188,29 @@ std::vector<Table> make_tables() {
   for (const auto tables_of : {code_tables, origin_tables, name_tables, fact_tables}) {
     std::ranges::move(tables_of(), std::back_inserter(all));
   }
-  // Whose archive numbers the profiles: the ID of the data directory, in hexadecimal.
-  all.push_back(
-      {.name = "directories", .order = "directory", .is_by_epoch = false, .own = {{"directory", "String"}}});
-  all.push_back({.name = "formats", .order = "format", .is_by_epoch = false, .own = {{"format", "UInt32"}}});
+  // Whose archive numbers the profiles: the ID of the data directory, in hexadecimal; of a shard, which one it is of which store.
+  all.push_back({.name = "directories",
+                 .order = "directory",
+                 .is_by_epoch = false,
+                 .is_on_shards = true,
+                 .own = {{"directory", "String"}}});
+  all.push_back({.name = "formats",
+                 .order = "format",
+                 .is_by_epoch = false,
+                 .is_on_shards = true,
+                 .own = {{"format", "UInt32"}}});
   all.push_back(
       {.name = "sessions",
        .order = "session",
        .is_by_epoch = false,
+       .is_on_shards = true,
        // A replicated table takes equal inserts for one that was repeated: two processes must not begin one session.
        .own = {{"session", "UInt32"}, {"random", "UInt64"}}});
   return all;
+}
+
+bool has_table(const ConnectionOptions& options, const Table& table) {
+  return options.shard == 0 || table.is_on_shards;
 }
 
 std::vector<TableColumn> all_columns(const Table& table) {
@@ -215,9 +229,9 @@ std::string definition_of(const TableColumn& column, ServerVersion version) {
 }
 
 std::string engine_of(const Table& table, const ConnectionOptions& options) {
-  return options.is_replicated() ? fmt::format("ReplicatedMergeTree('{}', '{{replica}}')",
-                                               replica_path(options.database, table.name))
-                                 : "MergeTree";
+  return options.is_replicated()
+             ? fmt::format("ReplicatedMergeTree('{}', '{{replica}}')", replica_path(options, table.name))
+             : "MergeTree";
 }
 
 std::string creation_of(const Table& table, ServerVersion version, const ConnectionOptions& options) {
@@ -269,6 +283,9 @@ Status make_all_tables(Connection& connection) {
     return propagate(version);
   }
   for (const Table& table : tables()) {
+    if (!has_table(connection.options(), table)) {
+      continue;
+    }
     if (const auto created = connection.query(creation_of(table, *version, connection.options())); !created) {
       return propagate(created, "creating the table {}", table.name);
     }
@@ -327,7 +344,7 @@ Status add_missing_columns(Connection& connection, ServerVersion version) {
   for (const Table& table : tables()) {
     for (const TableColumn& column : table.own) {
       const std::pair name{std::string(table.name), std::string(column.name)};
-      if (known->contains(name)) {
+      if (known->contains(name) || !has_table(connection.options(), table)) {
         continue;
       }
       const auto added = connection.query(
@@ -392,9 +409,13 @@ const Table& table_called(std::string_view name) {
 Status drop_epoch(Queryable& server, const ConnectionOptions& options, uint32_t epoch) {
   // Marks first: from then on no question begins to read the epoch, and one that has begun finds it gone when it looks for the marks afterwards
   // (ClickHouseRows).
-  std::vector<std::string_view> names{"batches", "name_batches"};
+  std::vector<std::string_view> names;
+  if (options.shard == 0) {
+    names = {"batches", "name_batches"};
+  }
   for (const Table& table : tables()) {
-    if (table.is_by_epoch && std::ranges::find(names, table.name) == names.end()) {
+    if (table.is_by_epoch && has_table(options, table) &&
+        std::ranges::find(names, table.name) == names.end()) {
       names.push_back(table.name);
     }
   }
@@ -422,6 +443,9 @@ Status drop_tables(const ConnectionOptions& options) {
     const std::string_view at_once =
         version->has_sequential_reads() && options.is_replicated() ? " SYNC" : "";
     for (const Table& table : tables()) {
+      if (!has_table(options, table)) {
+        continue;
+      }
       const auto dropped = connection.query(fmt::format("DROP TABLE IF EXISTS {}{}", table.name, at_once));
       if (!dropped) {
         return propagate(dropped, "dropping the table {}", table.name);

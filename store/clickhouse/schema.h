@@ -26,6 +26,7 @@ struct Table {
   std::string_view name;
   std::string_view order;        // of its rows: columns of the primary key
   bool is_by_epoch = true;       // then its first columns are `epoch` and `batch`
+  bool is_on_shards = false;     // databases that have rows alone have it as well (shards.h)
   std::vector<TableColumn> own;  // beside those
 
   // "epoch, batch, id, ...": of an INSERT, in the order in which they are written.
@@ -37,7 +38,7 @@ std::span<const Table> tables();
 // One of them.
 const Table& table_called(std::string_view name);
 
-// Makes the database, the tables and the columns that are missing; changes nothing where there are all. Of several hosts each gets them; one that
+// Makes the database, those of the tables that it is to have (ConnectionOptions::shard) and the columns that are missing; changes nothing where there are all. Of several hosts each gets them; one that
 // does not answer is passed over, unless none does. kUnsupported where a later release of ours has changed the tables, kConflict where they are
 // replicated and must not be, or the other way round. Another process may do the same at the same time.
 Status prepare_tables(Connection& connection);
@@ -45,8 +46,8 @@ Status prepare_tables(Connection& connection);
 // Drops all tables of each host, and the note whose rows they are last. May be repeated after a failure. No process may read the tables meanwhile.
 Status drop_tables(const ConnectionOptions& options);
 
-// May be repeated after a failure. Not for an epoch between others: readers would find that marks are missing. kUnavailable where a replica still
-// has the epoch's marks: its rows stay.
+// From one database. May be repeated after a failure. Not for an epoch between others: readers would find that marks are missing. kUnavailable
+// where a replica still has the epoch's marks: its rows stay. A store of several databases: drop_epoch_of_all() (shards.h).
 Status drop_epoch(Queryable& server, const ConnectionOptions& options, uint32_t epoch);
 
 }  // namespace plimsoll::store::clickhouse

@@ -14,7 +14,7 @@ namespace plimsoll::store {
 namespace {
 
 constexpr size_t kIdBytes = 16;
-constexpr uint64_t kMaxFileBytes = 4096;
+constexpr uint64_t kMaxFileBytes = uint64_t{64} << 10;  // some hundred shards
 
 constexpr std::string_view kDirectoryLine = "directory ";
 constexpr std::string_view kDatabaseLine = "database ";
@@ -22,6 +22,7 @@ constexpr std::string_view kRowsLine = "rows ";
 constexpr std::string_view kRowsPasswordLine = "rows-password-file ";
 constexpr std::string_view kRowsCaLine = "rows-ca ";
 constexpr std::string_view kRowsQuorumLine = "rows-insert-quorum ";
+constexpr std::string_view kRowsShardLine = "rows-shard ";
 constexpr std::string_view kRestoredLine = "restored yes";
 constexpr std::string_view kChecksumLine = "checksum ";
 
@@ -41,6 +42,9 @@ std::string text_of(const DirectoryIdentity& identity) {
   }
   if (identity.rows.is_replicated()) {
     text += fmt::format("{}{}\n", kRowsQuorumLine, identity.rows.insert_quorum);
+  }
+  for (const std::string& shard : identity.rows.shards) {
+    text += fmt::format("{}{}\n", kRowsShardLine, shard);
   }
   text += identity.is_restored ? fmt::format("{}\n", kRestoredLine) : "";
   return text + fmt::format("{}{:016x}\n", kChecksumLine, checksum64(as_bytes(text)));
@@ -67,6 +71,8 @@ DirectoryIdentity parse(std::string_view text) {
     } else if (line.starts_with(kRowsQuorumLine)) {
       std::from_chars(line.data() + kRowsQuorumLine.size(), line.data() + line.size(),
                       identity.rows.insert_quorum);
+    } else if (line.starts_with(kRowsShardLine)) {
+      identity.rows.shards.emplace_back(line.substr(kRowsShardLine.size()));
     } else if (line == kRestoredLine) {
       identity.is_restored = true;
     }

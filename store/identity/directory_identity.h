@@ -6,6 +6,7 @@
 //   rows clickhouse://ch.example.com/plimsoll
 //   rows-password-file /etc/plimsoll/clickhouse
 //   rows-insert-quorum 2
+//   rows-shard clickhouse://ch2.example.com/plimsoll
 //   restored yes
 //   checksum 9a1e...    of the lines above
 //
@@ -31,6 +32,8 @@ struct RowsAddress {
   std::string password_file = {};  // empty: no password
   std::string ca = {};             // PEM file; empty: as this machine has it
   int64_t insert_quorum = 0;       // replicas that must have each insert; 0: tables are not replicated
+  // Addresses of further databases that rows are split over, in the order in which they were added; the password is the same for all.
+  std::vector<std::string> shards = {};
 
   bool is_elsewhere() const { return !address.empty(); }
   bool is_replicated() const { return insert_quorum > 0; }

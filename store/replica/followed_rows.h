@@ -26,7 +26,7 @@ class FollowedRows : public Source {
   // rows are in the directory itself.
   Status settle(const DirectoryIdentity& identity);
 
-  // Whether ClickHouse answers, and has rows of that directory. One short statement.
+  // Whether ClickHouse answers, and has rows of that directory. One short statement; with shards one more, and one for each.
   Status check() const;
 
   // kUnavailable until it is settled. kConflict where the rows are of another directory.

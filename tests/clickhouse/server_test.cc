@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
 #include <memory>
 #include <span>
@@ -9,13 +10,17 @@
 #include <vector>
 
 #include "store/building/batch_builder.h"
+#include "store/clickhouse/clickhouse_rows.h"
 #include "store/clickhouse/clickhouse_sink.h"
 #include "store/clickhouse/clickhouse_store.h"
+#include "store/clickhouse/entry_rows.h"
 #include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/schema.h"
+#include "store/clickhouse/shards.h"
 #include "tests/clickhouse/clickhouse_server.h"
 #include "tests/clickhouse/faulty_proxy.h"
 #include "tests/profile_fixture.h"
+#include "tests/temporary_directory.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -182,6 +187,128 @@ TEST_F(ClickHouseServerTest, KilledAtAnyRequestItHasEachProfileOnce) {
             fmt::format("{0}\t{0}\n", kProfiles));
   EXPECT_EQ(answer_to("SELECT count(), max(id) FROM origins WHERE " + condition),
             fmt::format("{0}\t{0}\n", kProfiles));
+}
+
+// The main database goes on, and has half of the batch when its other half is refused, or stored without an answer.
+TEST_F(ClickHouseServerTest, AShardThatRefusesInTheMiddleOfABatchChangesNoSum) {
+  FaultyProxy proxy(server_->url());
+  auto shard = server_->new_database();
+  shard.shard = 1;
+  auto through_proxy = shard;
+  through_proxy.base_url = proxy.url();
+  through_proxy.max_attempts = 1;
+  auto opened_sink = ClickHouseSink::open(options_, {}, [] { return kNowNs; }, {through_proxy});
+  ASSERT_TRUE(opened_sink) << opened_sink.error().text();
+  ClickHouseSink& sink = **opened_sink;
+  const auto machine_of_shard = [](uint32_t wanted) {
+    int number = 0;
+    while (store::clickhouse::shard_of_machine(fmt::format("m{}", number), 2) != wanted) {
+      ++number;
+    }
+    return fmt::format("m{}", number);
+  };
+  store::BatchBuilder builder(sink);
+  int64_t sequence = 0;
+  // Of a profile for each of the two.
+  const auto commit_pair = [&]() -> Status {
+    const auto place = builder.begin(true);
+    if (!place) {
+      return propagate(place);
+    }
+    sequence = place->after;
+    for (const uint32_t wanted : {0U, 1U}) {
+      ++sequence;
+      const Status added = builder.add(make_profile({.seed = static_cast<uint64_t>(sequence),
+                                                     .machine = machine_of_shard(wanted),
+                                                     .stacks = fmt::format("main;f{} 1\n", sequence)}),
+                                       sequence);
+      if (!added) {
+        return added;
+      }
+    }
+    const Status committed = sink.commit(builder.take());
+    if (committed) {
+      builder.settle();
+    }
+    return committed;
+  };
+  constexpr int64_t kPairs = 10;
+  for (int64_t pair = 0; pair < kPairs; ++pair) {
+    SCOPED_TRACE(pair);
+    // The only request of a commit to this shard: it is lost, or its answer.
+    proxy.fail_at(static_cast<uint64_t>(pair % 2));
+    const Status failed = commit_pair();
+    proxy.stop_failing();
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code, ErrorCode::kUnavailable);
+    EXPECT_THAT(failed.error().message, ::testing::HasSubstr("shard 1 of the rows"));
+    EXPECT_EQ(sink.committed_up_to(), 2 * pair);
+    const Status committed = commit_pair();
+    ASSERT_TRUE(committed) << committed.error().text();
+  }
+  EXPECT_EQ(sequence, 2 * kPairs);
+  Connection connection(options_);
+  const auto marks = store::clickhouse::read_marks(connection);
+  const auto epochs = marks ? store::clickhouse::committed_among(*marks) : propagate(marks);
+  ASSERT_TRUE(epochs) << epochs.error().text();
+  const store::clickhouse::EpochBatches& epoch = epochs->at(1);
+  const std::string sums = "SELECT sum(hits), uniqExact(origin) FROM rows WHERE " + epoch.condition();
+  EXPECT_EQ(answer_to(sums), fmt::format("{0}\t{0}\n", kPairs));
+  EXPECT_EQ(Connection(shard).query(sums).value_or("?"), fmt::format("{0}\t{0}\n", kPairs));
+  // Without the condition there is more: what the lost answers were about.
+  EXPECT_EQ(Connection(shard).query("SELECT sum(hits) FROM rows").value_or("?"),
+            fmt::format("{}\n", kPairs + kPairs / 2));
+  // As a question sees it.
+  const store::clickhouse::ClickHouseRows rows(std::make_shared<store::clickhouse::ConnectionPool>(options_),
+                                               epoch,
+                                               {std::make_shared<store::clickhouse::ConnectionPool>(shard)});
+  const auto cursor = rows.scan({});
+  uint64_t hits = 0;
+  for (auto some = cursor->next(); some && !some->empty(); some = cursor->next()) {
+    for (const store::Row& row : *some) {
+      hits += row.hits;
+    }
+  }
+  EXPECT_EQ(hits, uint64_t{2 * kPairs});
+}
+
+// One that did not answer when an epoch was dropped still has its rows, and no mark leads there.
+TEST_F(ClickHouseServerTest, WhatIsLeftOfADroppedEpochOnAShardGoesTheNextTime) {
+  const std::string directory_id(16, 'a');
+  TemporaryDirectory folder;
+  const std::string password_file = folder / "password";
+  std::ofstream(password_file) << options_.password << "\n";
+  const std::string host = server_->url().substr(std::string("http://").size());
+  const auto address_of = [&](const store::clickhouse::ConnectionOptions& database) {
+    return fmt::format("clickhouse://{}@{}/{}", database.user, host, database.database);
+  };
+  auto shard = server_->new_database();
+  shard.shard = 1;
+  const store::RowsAddress rows{.address = address_of(options_),
+                                .password_file = password_file,
+                                .ca = {},
+                                .insert_quorum = 0,
+                                .shards = {address_of(shard)}};
+  const auto written = store::clickhouse::ClickHouseStore::open(rows, directory_id, {.max_profiles = 1},
+                                                                [] { return kNowNs; });
+  ASSERT_TRUE(written) << written.error().text();
+  store::BatchBuilder builder((*written)->sink());
+  for (int64_t sequence = 1; sequence <= 3; ++sequence) {
+    const Status committed = commit_profile(builder, (*written)->sink(), sequence);
+    ASSERT_TRUE(committed) << committed.error().text();
+  }
+  // Of whatever machine the profile was.
+  Connection there(shard);
+  const Status left = there.insert("rows", store::clickhouse::table_called("rows").columns(),
+                                   store::clickhouse::encode_rows(std::vector<store::Row>(1), {1, 1}));
+  ASSERT_TRUE(left) << left.error().text();
+  Connection connection(options_);
+  const Status gone = store::clickhouse::drop_epoch(connection, options_, 1);
+  ASSERT_TRUE(gone) << gone.error().text();
+  const auto dropped = (*written)->drop_old({});
+  ASSERT_TRUE(dropped) << dropped.error().text();
+  EXPECT_EQ(dropped->epochs, 1U);
+  EXPECT_EQ(there.query("SELECT count() FROM rows WHERE epoch = 1").value_or("?"), "0\n");
 }
 
 }  // namespace

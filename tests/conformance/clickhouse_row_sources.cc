@@ -9,6 +9,7 @@
 #include "store/clickhouse/entry_rows.h"
 #include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/schema.h"
+#include "store/clickhouse/shards.h"
 #include "store/model/batch.h"
 #include "tests/clickhouse/clickhouse_server.h"
 #include "tests/conformance/random_requests.h"
@@ -54,22 +55,30 @@ store::Batch entries_for(const store::DictionarySizes& sizes, uint32_t shift, En
   return batch;
 }
 
-// Rows of other batches beside those that count: of another epoch, and of an attempt that was given up.
-Result<std::unique_ptr<store::RowSource>> make_clickhouse_rows(ClickHouseEngine engine,
+// Rows of other batches beside those that count: of another epoch, and of an attempt that was given up. All are split over so many databases, by
+// origin; entries are in the first one.
+Result<std::unique_ptr<store::RowSource>> make_clickhouse_rows(ClickHouseEngine engine, size_t shards,
                                                                const std::vector<store::Row>& rows) {
   constexpr uint32_t kEpoch = 7;
   constexpr uint64_t kBatch = 70;
   const auto options = ClickHouseServer::shared(engine).new_database();
   store::clickhouse::Connection connection(options);
   Status done = store::clickhouse::prepare_tables(connection);
+  std::vector<store::clickhouse::ConnectionOptions> further;
+  while (1 + further.size() < shards) {
+    auto shard = ClickHouseServer::shared(engine).new_database();
+    shard.shard = 1 + further.size();
+    further.push_back(shard);
+    store::clickhouse::Connection there(shard);
+    done = done ? store::clickhouse::prepare_tables(there) : done;
+  }
+  store::clickhouse::RowInserter inserter(further);
   store::clickhouse::EpochBatches epoch{.epoch = kEpoch};
   epoch.add(kBatch);
   epoch.add(kBatch + 2);
-  const std::string columns = store::clickhouse::table_called("rows").columns();
+  const auto shard_of = [&](uint32_t origin) { return static_cast<uint32_t>(origin % shards); };
   const auto insert = [&](std::span<const store::Row> some, store::clickhouse::BatchNumber number) {
-    done = done && !some.empty()
-               ? connection.insert("rows", columns, store::clickhouse::encode_rows(some, number))
-               : done;
+    done = done ? inserter.insert(connection, some, number, shard_of) : done;
   };
   const auto first = std::span(rows).first(rows.size() / 2);
   insert(first, {kEpoch, kBatch});
@@ -108,13 +117,14 @@ Result<std::unique_ptr<store::RowSource>> make_clickhouse_rows(ClickHouseEngine 
     return propagate(done);
   }
   return std::make_unique<store::clickhouse::ClickHouseRows>(
-      std::make_shared<store::clickhouse::ConnectionPool>(options), epoch);
+      std::make_shared<store::clickhouse::ConnectionPool>(options), epoch,
+      store::clickhouse::pools_of(further));
 }
 
 template <ClickHouseEngine kEngine>
-Implementation clickhouse_rows(const std::string& name) {
+Implementation clickhouse_rows(const std::string& name, size_t shards = 1) {
   return {.name = name,
-          .make = [](const auto& rows, const auto&) { return make_clickhouse_rows(kEngine, rows); },
+          .make = [=](const auto& rows, const auto&) { return make_clickhouse_rows(kEngine, shards, rows); },
           .why_missing = [] { return ClickHouseServer::why_missing(kEngine); },
           .one_request_in = 8};
 }
@@ -123,7 +133,10 @@ Implementation clickhouse_rows(const std::string& name) {
 
 std::vector<Implementation> row_source_implementations() {
   return {clickhouse_rows<ClickHouseEngine::kDebian>("ClickHouse"),
-          clickhouse_rows<ClickHouseEngine::kToday>("ClickHouseOfToday")};
+          clickhouse_rows<ClickHouseEngine::kDebian>("ClickHouseOf2Shards", 2),
+          clickhouse_rows<ClickHouseEngine::kDebian>("ClickHouseOf3Shards", 3),
+          clickhouse_rows<ClickHouseEngine::kToday>("ClickHouseOfToday"),
+          clickhouse_rows<ClickHouseEngine::kToday>("ClickHouseOfTodayOf2Shards", 2)};
 }
 
 }  // namespace plimsoll::testing

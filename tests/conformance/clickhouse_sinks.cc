@@ -10,6 +10,7 @@
 #include "store/clickhouse/clickhouse_sink.h"
 #include "store/clickhouse/entry_rows.h"
 #include "store/clickhouse/row_binary.h"
+#include "store/clickhouse/shards.h"
 #include "tests/clickhouse/clickhouse_server.h"
 #include "tests/clickhouse/faulty_proxy.h"
 #include "tests/conformance/sinks.h"
@@ -17,11 +18,13 @@
 namespace plimsoll::testing {
 namespace {
 
+// `further`: databases that rows are split over, behind the same proxy.
 class TestedClickHouseSink : public TestedSink {
  public:
-  explicit TestedClickHouseSink(uint64_t max_profiles)
+  TestedClickHouseSink(uint64_t max_profiles, size_t further)
       : max_profiles_(max_profiles),
         options_(ClickHouseServer::shared().new_database()),
+        further_(new_shards(further)),
         connection_(options_),
         proxy_(options_.base_url) {}
 
@@ -31,9 +34,13 @@ class TestedClickHouseSink : public TestedSink {
     sink_.reset();
     auto through_proxy = options_;
     through_proxy.base_url = proxy_.url();
-    auto opened = store::clickhouse::ClickHouseSink::open(through_proxy, {.max_profiles = max_profiles_}, [] {
-      return int64_t{1'700'000'000} * 1'000'000'000;
-    });
+    auto further = further_;
+    for (store::clickhouse::ConnectionOptions& shard : further) {
+      shard.base_url = proxy_.url();
+    }
+    auto opened = store::clickhouse::ClickHouseSink::open(
+        through_proxy, {.max_profiles = max_profiles_}, [] { return int64_t{1'700'000'000} * 1'000'000'000; },
+        further);
     if (!opened) {
       return propagate(opened);
     }
@@ -64,6 +71,15 @@ class TestedClickHouseSink : public TestedSink {
  private:
   using Epoch = store::clickhouse::EpochBatches;
 
+  static std::vector<store::clickhouse::ConnectionOptions> new_shards(size_t further) {
+    std::vector<store::clickhouse::ConnectionOptions> shards;
+    while (shards.size() < further) {
+      shards.push_back(ClickHouseServer::shared().new_database());
+      shards.back().shard = shards.size();
+    }
+    return shards;
+  }
+
   Status add_epoch(const Epoch& epoch, Shown& shown) {
     store::Dictionaries entries;
     Status read = store::clickhouse::extend(entries, connection_, epoch);
@@ -76,7 +92,8 @@ class TestedClickHouseSink : public TestedSink {
     }
     store::Contents contents;
     contents.dictionaries = entries;
-    contents.rows = std::make_shared<store::clickhouse::ClickHouseRows>(pool_of(options_), epoch);
+    contents.rows = std::make_shared<store::clickhouse::ClickHouseRows>(
+        pool_of(options_), epoch, store::clickhouse::pools_of(further_));
     const auto frames_of = [&](uint32_t location) { return frames[location]; };
     return ContentsInWords(contents, frames_of).add_to(shown);
   }
@@ -146,22 +163,27 @@ class TestedClickHouseSink : public TestedSink {
 
   const uint64_t max_profiles_;
   const store::clickhouse::ConnectionOptions options_;
+  const std::vector<store::clickhouse::ConnectionOptions> further_;
   store::clickhouse::Connection connection_;  // for reading, past the proxy
   FaultyProxy proxy_;
   std::unique_ptr<store::clickhouse::ClickHouseSink> sink_;
 };
 
-SinkImplementation clickhouse_sink(const std::string& name, uint64_t max_profiles) {
-  return {.name = name,
-          .max_profiles = max_profiles,
-          .make = [=](const std::string&) { return std::make_unique<TestedClickHouseSink>(max_profiles); },
-          .why_missing = [] { return ClickHouseServer::why_missing(); }};
+SinkImplementation clickhouse_sink(const std::string& name, uint64_t max_profiles, size_t further = 0) {
+  return {
+      .name = name,
+      .max_profiles = max_profiles,
+      .make =
+          [=](const std::string&) { return std::make_unique<TestedClickHouseSink>(max_profiles, further); },
+      .why_missing = [] { return ClickHouseServer::why_missing(); }};
 }
 
 }  // namespace
 
 std::vector<SinkImplementation> sink_implementations() {
-  return {clickhouse_sink("ClickHouse", UINT64_MAX), clickhouse_sink("ClickHouseInEpochsOf5", 5)};
+  return {clickhouse_sink("ClickHouse", UINT64_MAX), clickhouse_sink("ClickHouseInEpochsOf5", 5),
+          clickhouse_sink("ClickHouseOf2Shards", UINT64_MAX, 1),
+          clickhouse_sink("ClickHouseOf3ShardsInEpochsOf5", 5, 2)};
 }
 
 }  // namespace plimsoll::testing

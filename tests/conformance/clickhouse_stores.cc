@@ -6,7 +6,7 @@
 #include "store/clickhouse/clickhouse_sink.h"
 #include "store/clickhouse/clickhouse_source.h"
 #include "store/clickhouse/clickhouse_symbols.h"
-#include "store/clickhouse/schema.h"
+#include "store/clickhouse/shards.h"
 #include "tests/clickhouse/clickhouse_server.h"
 #include "tests/conformance/stores.h"
 
@@ -17,12 +17,23 @@ int64_t always_now_ns() {
   return int64_t{1'700'000'000} * 1'000'000'000;
 }
 
+std::vector<store::clickhouse::ConnectionOptions> new_shards(ClickHouseEngine engine, size_t further) {
+  std::vector<store::clickhouse::ConnectionOptions> shards;
+  while (shards.size() < further) {
+    shards.push_back(ClickHouseServer::shared(engine).new_database());
+    shards.back().shard = shards.size();
+  }
+  return shards;
+}
+
+// `further`: databases that rows are split over, beside the one that has all else.
 class TestedClickHouseStore : public TestedStore {
  public:
-  TestedClickHouseStore(ClickHouseEngine engine, uint64_t max_profiles)
+  TestedClickHouseStore(ClickHouseEngine engine, uint64_t max_profiles, size_t further)
       : options_(ClickHouseServer::shared(engine).new_database()),
+        further_options_(new_shards(engine, further)),
         sink_(*store::clickhouse::ClickHouseSink::open(options_, {.max_profiles = max_profiles},
-                                                       &always_now_ns)) {}
+                                                       &always_now_ns, further_options_)) {}
 
   Status add(const wire::RawProfile& profile) override { return adder_.add(profile); }
   store::Source& source() override { return source_; }
@@ -37,8 +48,7 @@ class TestedClickHouseStore : public TestedStore {
   }
   Status drop_first() override {
     const auto epoch = first_epoch();
-    return epoch ? store::clickhouse::drop_epoch(*connections_, connections_->options(), *epoch)
-                 : propagate(epoch);
+    return epoch ? store::clickhouse::drop_epoch_of_all(*connections_, further_, *epoch) : propagate(epoch);
   }
 
  private:
@@ -49,23 +59,26 @@ class TestedClickHouseStore : public TestedStore {
   }
 
   const store::clickhouse::ConnectionOptions options_;
+  const std::vector<store::clickhouse::ConnectionOptions> further_options_;
   const std::unique_ptr<store::clickhouse::ClickHouseSink> sink_;
   const std::shared_ptr<store::clickhouse::ConnectionPool> connections_ =
       std::make_shared<store::clickhouse::ConnectionPool>(options_);
-  store::clickhouse::ClickHouseSource source_{connections_};
+  const store::clickhouse::ShardPools further_ = store::clickhouse::pools_of(further_options_);
+  store::clickhouse::ClickHouseSource source_{connections_, further_};
   store::clickhouse::ClickHouseSymbols symbols_{connections_, sink_->session(), &always_now_ns};
   ProfileAdder adder_{*sink_};
 };
 
 template <ClickHouseEngine kEngine>
-StoreImplementation clickhouse_store(const std::string& name, uint64_t max_profiles) {
-  return {
-      .name = name,
-      .max_profiles = max_profiles,
-      .make =
-          [=](const std::string&) { return std::make_unique<TestedClickHouseStore>(kEngine, max_profiles); },
-      .why_missing = [] { return ClickHouseServer::why_missing(kEngine); },
-      .keeps_dropped_rows = false};
+StoreImplementation clickhouse_store(const std::string& name, uint64_t max_profiles, size_t further = 0) {
+  return {.name = name,
+          .max_profiles = max_profiles,
+          .make =
+              [=](const std::string&) {
+                return std::make_unique<TestedClickHouseStore>(kEngine, max_profiles, further);
+              },
+          .why_missing = [] { return ClickHouseServer::why_missing(kEngine); },
+          .keeps_dropped_rows = false};
 }
 
 }  // namespace
@@ -73,7 +86,10 @@ StoreImplementation clickhouse_store(const std::string& name, uint64_t max_profi
 std::vector<StoreImplementation> store_implementations() {
   return {clickhouse_store<ClickHouseEngine::kDebian>("ClickHouse", UINT64_MAX),
           clickhouse_store<ClickHouseEngine::kDebian>("ClickHouseInEpochsOf5", 5),
+          clickhouse_store<ClickHouseEngine::kDebian>("ClickHouseOf2Shards", UINT64_MAX, 1),
+          clickhouse_store<ClickHouseEngine::kDebian>("ClickHouseOf3ShardsInEpochsOf5", 5, 2),
           clickhouse_store<ClickHouseEngine::kToday>("ClickHouseOfToday", UINT64_MAX),
+          clickhouse_store<ClickHouseEngine::kToday>("ClickHouseOfTodayOf3Shards", UINT64_MAX, 2),
           clickhouse_store<ClickHouseEngine::kToday>("ClickHouseOfTodayInEpochsOf5", 5)};
 }
 

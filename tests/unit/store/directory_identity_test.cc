@@ -217,6 +217,21 @@ TEST_F(DirectoryIdentityTest, KeepsWhereRowsAreAndHowManyReplicasMustHaveThem) {
   }
 }
 
+TEST_F(DirectoryIdentityTest, KeepsTheShardsOfTheRowsInTheirOrder) {
+  std::filesystem::create_directory(path_);
+  DirectoryIdentity identity = make_identity();
+  identity.rows = {.address = "clickhouse://a/p", .shards = {"clickhouse://c/p", "clickhouse://b/p"}};
+  Status written = write_identity(path_, identity);
+  ASSERT_TRUE(written) << written.error().text();
+  const auto read = read_identity(path_);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->rows, identity.rows);
+  identity.rows.shards.back() = "clickhouse://b/p\ndatabase other.db";
+  written = write_identity(path_, identity);
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kInvalid);
+}
+
 TEST_F(DirectoryIdentityTest, ALostFormatIsNotTakenForANewDirectory) {
   fill(path_, 1, 3);
   std::filesystem::remove(path_ + "/FORMAT");

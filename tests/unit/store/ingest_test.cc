@@ -542,5 +542,29 @@ TEST_F(IngestTest, APasswordInTheAddressOfTheRowsIsNotRepeated) {
   expect_refused();  // its rows are at another address
 }
 
+// Questions would count the rows of the others alone. No server is asked.
+TEST_F(IngestTest, AShardThatHasRowsCannotBeTakenAway) {
+  ASSERT_NE(open(), nullptr);
+  auto identity = read_identity(path_);
+  ASSERT_TRUE(identity) << identity.error().text();
+  const RowsAddress known{.address = "clickhouse://127.0.0.1:1/p",
+                          .shards = {"clickhouse://127.0.0.1:1/q", "clickhouse://127.0.0.1:1/r"}};
+  identity->rows = known;
+  ASSERT_TRUE(write_identity(path_, *identity));
+  const auto refused = [&](std::vector<std::string> shards) {
+    IngestOptions options{.rows = known};
+    options.rows.shards = std::move(shards);
+    const auto opened = Ingest::open(path_, options);
+    return opened ? Error() : opened.error();
+  };
+  const Error fewer = refused({"clickhouse://127.0.0.1:1/q"});
+  EXPECT_EQ(fewer.code, ErrorCode::kConflict);
+  EXPECT_THAT(fewer.message, HasSubstr("shard 2 of the rows is clickhouse://127.0.0.1:1/r"));
+  EXPECT_THAT(fewer.hint, HasSubstr("new ones last"));
+  EXPECT_EQ(refused({"clickhouse://127.0.0.1:1/r", "clickhouse://127.0.0.1:1/q"}).code, ErrorCode::kConflict);
+  EXPECT_EQ(refused({known.shards[0], known.shards[1], known.shards[0]}).code, ErrorCode::kConflict);
+  EXPECT_EQ(read_identity(path_)->rows, known);
+}
+
 }  // namespace
 }  // namespace plimsoll::store
