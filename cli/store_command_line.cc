@@ -189,6 +189,9 @@ void add_copy(CLI::App& store, StoreCopyOptions& options) {
   copy->add_flag("--replicated", options.is_replicated,
                  "Make replicated tables, of which two replicas must have each insert; required for several "
                  "hosts");
+  copy->add_option("--shard", options.shards,
+                   "A further database that rows are split over by machine, as --to has it; may be repeated")
+      ->type_name("PLACE");
   copy->add_flag("--remove", options.removes,
                  "Remove the old rows once the new ones are in use; without it they stay");
   copy->footer(

@@ -71,7 +71,11 @@ Result<store::RowsAddress> parse_place(const StoreCopyOptions& options) {
     return store::RowsAddress{.address = options.to,
                               .password_file = absolute_path(options.password_file),
                               .ca = absolute_path(options.ca),
-                              .insert_quorum = options.is_replicated ? kInsertQuorum : 0};
+                              .insert_quorum = options.is_replicated ? kInsertQuorum : 0,
+                              .shards = options.shards};
+  }
+  if (!options.shards.empty()) {
+    return with_field(fail(ErrorCode::kInvalid, "rows in the directory have no shards"), "--shard");
   }
   if (options.is_replicated) {
     return with_field(fail(ErrorCode::kInvalid, "rows in the directory are not replicated"), "--replicated");

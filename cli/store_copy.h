@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -13,6 +14,7 @@ struct StoreCopyOptions {
   std::string password_file;  // empty: no password
   std::string ca;             // empty: as this machine has it
   bool is_replicated = false;
+  std::vector<std::string> shards = {};  // addresses of further databases that rows are split over
   bool removes = false;
 };
 

@@ -31,6 +31,9 @@ void add_address(std::string_view name, const RowsAddress& rows, std::string& te
     text += value->empty() ? "" : fmt::format("{}{} {}\n", name, suffix, *value);
   }
   text += rows.is_replicated() ? fmt::format("{}-insert-quorum {}\n", name, rows.insert_quorum) : "";
+  for (const std::string& shard : rows.shards) {
+    text += fmt::format("{}-shard {}\n", name, shard);
+  }
 }
 
 std::string text_of_note(const CopyNote& note) {
@@ -76,6 +79,12 @@ void take_line(std::string_view line, CopyNote& note) {
     if (name == known) {
       std::from_chars(value.data(), value.data() + value.size(), *quorum);
     }
+  }
+  if (name == "from-shard") {
+    note.from.shards.emplace_back(value);
+  }
+  if (name == "to-shard") {
+    note.to.shards.emplace_back(value);
   }
   if (name == "part") {
     take_part(value, note);

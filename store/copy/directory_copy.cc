@@ -64,9 +64,15 @@ class RowsCopy {
   bool is_into_directory() const { return !options_.to.is_elsewhere(); }
   bool is_of_note() const { return note_.is_there() && note_.to.address == options_.to.address; }
 
-  // Rows cannot become replicated where they are.
+  // Rows cannot become replicated where they are, nor go to other shards.
   Status expect_same_tables() const {
     const bool is_same_place = identity_.rows.address == options_.to.address;
+    const bool has_same_shards = options_.to.shards.empty() || options_.to.shards == identity_.rows.shards;
+    if (is_same_place && !has_same_shards) {
+      return with_hint(fail(ErrorCode::kConflict, "the rows of {} are in {} already, with other shards",
+                            directory_.path(), options_.to.address),
+                       "add shards with store.shards, or give another database with --to");
+    }
     return !is_same_place || !options_.to.is_replicated() || identity_.rows.is_replicated()
                ? Status()
                : with_hint(fail(ErrorCode::kConflict, "the rows of {} are in {} already, and not replicated",

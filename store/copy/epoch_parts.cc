@@ -21,8 +21,8 @@ using clickhouse::Queryable;
 using clickhouse::RowBinaryWriter;
 using clickhouse::TableRows;
 
-// As the sink has it: each insert is a part that the server must merge.
-constexpr size_t kRowsPerInsert = 1'000'000;
+// Each insert is a part that the server must merge: as many rows at once as memory allows.
+constexpr size_t kRowsAtOnce = 1'000'000;
 // A statement for the names of so many.
 constexpr uint32_t kLocationsPerStatement = 50'000;
 
@@ -180,19 +180,33 @@ bool has_profiles(const CopiedPart& part) {
 Result<std::unique_ptr<EpochParts>> EpochParts::open(const RowsAddress& rows, std::string_view directory_id,
                                                      std::function<int64_t()> now_ns) {
   const auto options = clickhouse::connection_to(rows);
-  if (!options) {
-    return propagate(options);
+  auto further = options ? clickhouse::shards_of(rows) : propagate(options);
+  if (!further) {
+    return propagate(further);
   }
   clickhouse::Connection connection(*options);
   const Status prepared = clickhouse::prepare_tables(connection);
-  const Status settled = prepared ? clickhouse::settle_owner(connection, directory_id) : prepared;
-  return settled ? Result<std::unique_ptr<EpochParts>>(std::unique_ptr<EpochParts>(new EpochParts(
-                       std::make_shared<clickhouse::ConnectionPool>(*options), std::move(now_ns))))
-                 : propagate(settled, "opening the store {}", rows.address);
+  Status settled = prepared ? clickhouse::settle_owner(connection, directory_id) : prepared;
+  settled = settled ? clickhouse::settle_shards(connection, *further, directory_id) : settled;
+  if (!settled) {
+    return propagate(settled, "opening the store {}", rows.address);
+  }
+  return std::unique_ptr<EpochParts>(new EpochParts(std::make_shared<clickhouse::ConnectionPool>(*options),
+                                                    std::move(*further), std::move(now_ns)));
+}
+
+Result<std::shared_ptr<const clickhouse::CommittedBatches::Epochs>> EpochParts::epochs() {
+  auto epochs = committed_.newest(*connections_);
+  const Status known =
+      epochs && !(*epochs)->empty()
+          ? clickhouse::expect_all_shards((*epochs)->rbegin()->second.newest, inserter_.shards(),
+                                          ErrorCode::kConflict, connections_->options().database)
+          : Status();
+  return known ? std::move(epochs) : propagate(known);
 }
 
 Result<EpochBatches> EpochParts::epoch(int64_t number) {
-  const auto epochs = committed_.newest(*connections_);
+  const auto epochs = this->epochs();
   if (!epochs) {
     return propagate(epochs);
   }
@@ -204,7 +218,7 @@ Result<EpochBatches> EpochParts::epoch(int64_t number) {
 }
 
 Result<std::vector<PartState>> EpochParts::parts() {
-  const auto epochs = committed_.newest(*connections_);
+  const auto epochs = this->epochs();
   auto names = epochs ? read_name_marks(*connections_) : propagate(epochs);
   if (!names) {
     return propagate(names);
@@ -246,7 +260,7 @@ Result<CopiedPart> EpochParts::read(int64_t number) {
   part.takes_more = is_newest && !epoch->newest.is_complete;
   part.is_rolled_up = std::ranges::any_of(part.entries.origins, &OriginEntry::is_rolled_up);
   part.first_written_ns = has_profiles(part) ? epoch->first_written_ns : 0;
-  part.rows = std::make_shared<const clickhouse::ClickHouseRows>(connections_, *epoch);
+  part.rows = std::make_shared<const clickhouse::ClickHouseRows>(connections_, *epoch, further_);
   return part;
 }
 
@@ -281,7 +295,7 @@ Status EpochParts::begin_session() {
   if (session_ != nullptr) {
     return {};
   }
-  const auto number = clickhouse::begin_session(writing_);
+  const auto number = clickhouse::begin_session_of_all(writing_, further_options_);
   if (!number) {
     return propagate(number);
   }
@@ -300,7 +314,7 @@ Status EpochParts::write(CopiedPart part, RowCursor& rows, const ReadNames& read
   const auto epoch = static_cast<uint32_t>(part.number);
   const clickhouse::OneHost one_host(writing_);
   Status done = begin_session();
-  const auto epochs = done ? committed_.newest(*connections_) : propagate(done);
+  const auto epochs = done ? this->epochs() : propagate(done);
   if (!epochs) {
     return propagate(epochs);
   }
@@ -310,6 +324,9 @@ Status EpochParts::write(CopiedPart part, RowCursor& rows, const ReadNames& read
   }
   // What an attempt that was given up has left.
   done = clickhouse::drop_epoch(writing_, writing_.options(), epoch);
+  for (const auto& shard : further_) {
+    done = done ? clickhouse::drop_epoch(*shard, shard->options(), epoch) : done;
+  }
   const BatchNumber number{epoch, session_->next_batch()};
   Batch batch;
   batch.entries = entries_since(DictionarySizes(), part.entries);
@@ -320,7 +337,7 @@ Status EpochParts::write(CopiedPart part, RowCursor& rows, const ReadNames& read
   done = done ? clickhouse::for_each_table(batch, number, {},
                                            [&](const TableRows& table) { return insert(table); })
               : done;
-  done = done ? write_rows(rows, number) : done;
+  done = done ? write_rows(rows, number, part.entries) : done;
   done = done ? write_names(part, read_names) : done;
   return done ? write_mark({.epoch = epoch,
                             .batch = number.batch,
@@ -330,11 +347,18 @@ Status EpochParts::write(CopiedPart part, RowCursor& rows, const ReadNames& read
                             .last_sequence = part.last,
                             .written_ns = part.first_written_ns == 0 ? now_ns_() : part.first_written_ns,
                             .entries = batch.entries.after(),
-                            .is_complete = !part.takes_more})
+                            .is_complete = !part.takes_more,
+                            .shards = static_cast<uint32_t>(inserter_.shards())})
               : done;
 }
 
-Status EpochParts::write_rows(RowCursor& rows, BatchNumber number) {
+Status EpochParts::write_rows(RowCursor& rows, BatchNumber number, const Dictionaries& entries) {
+  const std::vector<uint32_t> shards =
+      clickhouse::shards_of_machines(entries.machines.span(), inserter_.shards());
+  const auto shard_of = [&](uint32_t origin) {
+    const size_t machine = origin < entries.origins.size() ? entries.origins[origin].machine : 0;
+    return machine < shards.size() && machine > 0 ? shards[machine] : 0U;
+  };
   std::vector<Row> some;
   while (true) {
     const auto next = rows.next();
@@ -342,13 +366,9 @@ Status EpochParts::write_rows(RowCursor& rows, BatchNumber number) {
       return propagate(next);
     }
     some.insert(some.end(), next->begin(), next->end());
-    if (some.size() >= kRowsPerInsert || (next->empty() && !some.empty())) {
-      for (std::span<const Row> left = some; !left.empty();) {
-        const auto sent = left.first(std::min(left.size(), kRowsPerInsert));
-        left = left.subspan(sent.size());
-        if (const Status done = insert({"rows", clickhouse::encode_rows(sent, number)}); !done) {
-          return done;
-        }
+    if (some.size() >= kRowsAtOnce || (next->empty() && !some.empty())) {
+      if (const Status done = inserter_.insert(writing_, some, number, shard_of); !done) {
+        return done;
       }
       some.clear();
     }
@@ -401,8 +421,7 @@ Status EpochParts::write_mark(const BatchMark& mark) {
 
 Status EpochParts::drop(int64_t number) {
   const auto epoch = this->epoch(number);
-  return epoch ? clickhouse::drop_epoch(*connections_, connections_->options(), epoch->epoch)
-               : propagate(epoch);
+  return epoch ? clickhouse::drop_epoch_of_all(*connections_, further_, epoch->epoch) : propagate(epoch);
 }
 
 Status EpochParts::remove_all() {
@@ -411,8 +430,12 @@ Status EpochParts::remove_all() {
   Status removed = epochs ? Status() : propagate(epochs);
   if (epochs) {
     for (const auto& [number, epoch] : **epochs) {
-      removed = removed ? clickhouse::drop_epoch(*connections_, connections_->options(), number) : removed;
+      removed = removed ? clickhouse::drop_epoch_of_all(*connections_, further_, number) : removed;
     }
+  }
+  // The main database last: without it a shard is nobody's.
+  for (const clickhouse::ConnectionOptions& shard : further_options_) {
+    removed = removed ? clickhouse::drop_tables(shard) : removed;
   }
   return removed ? clickhouse::drop_tables(connections_->options()) : removed;
 }

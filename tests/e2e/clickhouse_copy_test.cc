@@ -204,6 +204,33 @@ TEST_F(CopyTest, AnswersAreTheSameThereAndBack) {
   add_profiles(kProfiles + 4, kProfiles + 4);
 }
 
+TEST_F(CopyTest, RowsAreSplitOverShardsAndPutTogetherAgain) {
+  const std::string before = answers();
+  const store::clickhouse::ConnectionOptions second = ClickHouseServer::shared().new_database();
+  const std::string shard_address =
+      fmt::format("clickhouse://{}@{}/{}", second.user, second.base_url.substr(std::string("http://").size()),
+                  second.database);
+  std::vector<std::string> command = copy_to(address());
+  command.insert(command.end(), {"--shard", shard_address});
+  const Finished copied = run(command);
+  EXPECT_EQ(copied.status, 0) << copied.err;
+  EXPECT_EQ(store::read_identity(data_)->rows.shards, std::vector<std::string>{shard_address});
+  EXPECT_EQ(answers(), before);
+  add_profiles(kProfiles + 1, kProfiles + 3);
+  const std::string later = answers();
+  EXPECT_NE(later, before);
+
+  std::vector<std::string> removal = copy_to("directory");
+  removal.emplace_back("--remove");
+  const Finished removed = run(removal);
+  EXPECT_EQ(removed.status, 0) << removed.err;
+  EXPECT_EQ(answers(), later);
+  for (const store::clickhouse::ConnectionOptions& database : {database_, second}) {
+    store::clickhouse::Connection connection(database);
+    EXPECT_EQ(connection.query("SHOW TABLES").value_or("?"), "");
+  }
+}
+
 TEST_F(CopyTest, OldRowsInTheDirectoryAreRemoved) {
   const std::string before = answers();
   std::vector<std::string> command = copy_to(address());
