@@ -85,6 +85,9 @@ Result<ServerConfig> load_server_config(const LoadInputs& inputs) {
     return with_field(fail(ErrorCode::kInvalid, "store.replicated requires store.address"),
                       "store.replicated");
   }
+  if (!config.store_shards.empty() && config.store_address.empty()) {
+    return with_field(fail(ErrorCode::kInvalid, "store.shards requires store.address"), "store.shards");
+  }
   if (!config.access_machine_ca.empty() && config.certificate.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "access.machine_ca requires server.certificate"),
                       "server.certificate");

@@ -82,6 +82,7 @@ struct ServerConfig {
   std::string store_ca;
   bool store_replicated = false;
   int64_t store_insert_quorum = 2;
+  std::vector<std::string> store_shards;  // addresses of further databases that rows are split over
   int64_t store_max_segment_rows = int64_t{64} << 20;
   int64_t store_max_block_bytes = int64_t{512} << 20;
   int64_t store_max_block_age_ns = int64_t{24} * 3600 * 1'000'000'000;

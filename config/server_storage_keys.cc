@@ -34,6 +34,12 @@ std::vector<Key> store_keys(ServerConfig& config) {
        "With store.replicated: how many replicas must have a batch of rows before it counts. While fewer "
        "run, rows wait in the\ndata directory.",
        &config.store_insert_quorum, Range{2, 16}},
+      {"store.shards",
+       "Further databases that rows are split over by machine, each as store.address has it "
+       "(docs/scaling.md). "
+       "List all in the\norder in which they were added, new ones last. The data directory keeps the list. "
+       "Default: all rows are at store.address.",
+       &config.store_shards},
       {"store.max_segment_rows",
        "Maximum rows of a merged segment. Merging needs 1 to 3 bytes of memory per row.",
        &config.store_max_segment_rows, Range{int64_t{1} << 16, int64_t{1} << 30}},

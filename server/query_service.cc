@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/lock_file.h"
 #include "base/process_memory.h"
@@ -108,12 +110,16 @@ Result<FetcherSettings> fetcher_settings(const config::ServerConfig& config) {
 // says, and files with passwords are this machine's.
 store::DirectoryIdentity identity_of(const store::CopiedDirectory& copy, const config::ServerConfig& config) {
   const std::string& told_address = copy.facts().rows_address();
+  const auto& told_shards = copy.facts().rows_shards();
   return {.id = copy.facts().directory_id(),
           .rows = {.address = config.store_address.empty() ? told_address : config.store_address,
                    .password_file = config.store_password_file,
                    .ca = config.store_ca,
                    .insert_quorum = config.store_replicated ? config.store_insert_quorum
-                                                            : int64_t{copy.facts().rows_insert_quorum()}}};
+                                                            : int64_t{copy.facts().rows_insert_quorum()},
+                   .shards = config.store_shards.empty()
+                                 ? std::vector<std::string>(told_shards.begin(), told_shards.end())
+                                 : config.store_shards}};
 }
 
 // A request to another server that is under way ends with the work that it belongs to.

@@ -83,7 +83,8 @@ store::RowsAddress rows_address(const config::ServerConfig& config) {
   return {.address = config.store_address,
           .password_file = absolute_path(config.store_password_file),
           .ca = absolute_path(config.store_ca),
-          .insert_quorum = config.store_replicated ? config.store_insert_quorum : 0};
+          .insert_quorum = config.store_replicated ? config.store_insert_quorum : 0,
+          .shards = config.store_shards};
 }
 
 store::IngestOptions ingest_options(const config::ServerConfig& config,

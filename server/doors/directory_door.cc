@@ -29,6 +29,9 @@ wire::DirectoryCopy facts_of(const DirectoryCopy& copy) {
   facts.set_directory_id(copy.directory_id);
   facts.set_rows_address(copy.rows_address);
   facts.set_rows_insert_quorum(copy.rows_insert_quorum);
+  for (const std::string& shard : copy.rows_shards) {
+    facts.add_rows_shards(shard);
+  }
   for (const DirectoryCopy::File& file : copy.files) {
     wire::DirectoryCopy::File& described = *facts.add_files();
     described.set_name(file.name);

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/checksum.h"
 #include "base/durable_file.h"
@@ -74,7 +76,9 @@ Status make_directory_of(const std::string& folder, const wire::DirectoryCopy& f
   Status made = make_block(folder, facts.directory_id());
   DirectoryIdentity identity{
       .id = facts.directory_id(),
-      .rows = {.address = facts.rows_address(), .insert_quorum = int64_t{facts.rows_insert_quorum()}}};
+      .rows = {.address = facts.rows_address(),
+               .insert_quorum = int64_t{facts.rows_insert_quorum()},
+               .shards = std::vector<std::string>(facts.rows_shards().begin(), facts.rows_shards().end())}};
   identity.databases.assign(kCopiedDatabases.begin(), kCopiedDatabases.end());
   made = made ? write_identity(folder, identity) : made;
   return made

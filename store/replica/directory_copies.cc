@@ -161,6 +161,7 @@ Result<std::shared_ptr<const DirectoryCopy>> DirectoryCopies::take() {
   taken->directory_id = identity->id;
   taken->rows_address = identity->rows.address;
   taken->rows_insert_quorum = static_cast<uint32_t>(identity->rows.insert_quorum);
+  taken->rows_shards = identity->rows.shards;
   const auto moment = same_moment(*live, *draws);
   taken->taken_ns = wall_now_ns();
   Status done = moment ? expect_of_directory(*live, data_dir_, kLive, identity->id) : propagate(moment);

@@ -34,6 +34,7 @@ struct DirectoryCopy {
   std::string directory_id = {};
   std::string rows_address = {};
   uint32_t rows_insert_quorum = 0;
+  std::vector<std::string> rows_shards = {};
   std::vector<File> files = {};
 };
 

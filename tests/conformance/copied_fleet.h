@@ -29,6 +29,9 @@ inline Result<std::shared_ptr<store::CopiedDirectory>> put_copy(const store::Dir
   facts.set_directory_id(copy.directory_id);
   facts.set_rows_address(copy.rows_address);
   facts.set_rows_insert_quorum(copy.rows_insert_quorum);
+  for (const std::string& shard : copy.rows_shards) {
+    facts.add_rows_shards(shard);
+  }
   std::filesystem::create_directories(folder);
   for (const store::DirectoryCopy::File& file : copy.files) {
     const auto bytes = read_at(*file.fd, file.name, 0, file.bytes);

@@ -288,6 +288,67 @@ TEST_F(ServedTest, AnOlderArchiveIsNoDirectoryOfNewerRows) {
   by_machine({"--server", server.address()}, hits_of(1, 3));
 }
 
+TEST_F(ServedTest, AShardThatIsAddedChangesNoAnswer) {
+  const std::string data = folder_ / "data";
+  const store::clickhouse::ConnectionOptions second = clickhouse_->new_database();
+  const std::string shard_address =
+      fmt::format("clickhouse://{}@{}/{}", second.user, second.base_url.substr(std::string("http://").size()),
+                  second.database);
+  TestServer in_directory(folder_ / "here");
+  ASSERT_TRUE(in_directory.becomes_ready()) << in_directory.process().err();
+  constexpr uint64_t kBefore = 6;
+  constexpr uint64_t kProfiles = 18;
+  std::map<std::string, double> before;
+  {
+    TestServer alone(data, config_);
+    ASSERT_TRUE(alone.becomes_ready()) << alone.process().err();
+    for (uint64_t seed = 1; seed <= kBefore; ++seed) {
+      ASSERT_NO_FATAL_FAILURE(send(alone, profile_of(seed)));
+      ASSERT_NO_FATAL_FAILURE(send(in_directory, profile_of(seed)));
+    }
+    before = by_machine({"--server", alone.address()}, hits_of(1, kBefore));
+    alone.stop();
+  }
+  const std::string with_shard = fmt::format("{}shards = [\"{}\"]\n", config_, shard_address);
+  {
+    TestServer both(data, with_shard);
+    ASSERT_TRUE(both.becomes_ready()) << both.process().err();
+    EXPECT_EQ(by_machine({"--server", both.address()}, hits_of(1, kBefore)), before);
+    for (uint64_t seed = kBefore + 1; seed <= kProfiles; ++seed) {
+      // Of many machines, so that either database gets some.
+      wire::RawProfile profile = profile_of(seed);
+      profile.mutable_machine()->set_id(fmt::format("m{}", seed));
+      ASSERT_NO_FATAL_FAILURE(send(both, profile));
+      ASSERT_NO_FATAL_FAILURE(send(in_directory, profile));
+    }
+    const std::vector<std::string> from_server{"--server", both.address()};
+    EXPECT_EQ(by_machine(from_server, hits_of(1, kProfiles)),
+              by_machine({"--server", in_directory.address()}, hits_of(1, kProfiles)));
+    for (const std::string by : {"function", "job,thread,label:request", "file,line"}) {
+      const auto answer = [&](const TestServer& server) {
+        return run({"plimsoll", "top", "--by", by, "--event", "cycles", "--server", server.address(),
+                    "--csv"})
+            .out;
+      };
+      EXPECT_EQ(answer(both), answer(in_directory)) << by;
+    }
+    store::clickhouse::Connection connection(second);
+    EXPECT_NE(connection.query("SELECT count() FROM rows").value_or("0\n"), "0\n") << "it was given no rows";
+    both.stop();
+  }
+  // The directory knows its shards, with a server and without.
+  EXPECT_EQ(by_machine({"--data", data}, hits_of(1, kProfiles)),
+            by_machine({"--data", folder_ / "here"}, hits_of(1, kProfiles)));
+  std::ofstream(folder_ / "fewer.toml") << config_;
+  const Finished fewer = run({"plimsoll", "server", "--data", data, "--listen", free_address(),
+                              "--fleet-listen", free_address(), "--config", folder_ / "fewer.toml"});
+  EXPECT_NE(fewer.status, 0);
+  EXPECT_THAT(fewer.err, AllOf(HasSubstr("shard 1 of the rows"), HasSubstr("store.shards")));
+  TestServer known(data);
+  ASSERT_TRUE(known.becomes_ready()) << known.process().err();
+  by_machine({"--server", known.address()}, hits_of(1, kProfiles));
+}
+
 TEST_F(ServedTest, ADirectoryKeepsItsRowsWhereTheyAre) {
   const std::string elsewhere = folder_ / "elsewhere";
   {

@@ -22,6 +22,7 @@ std::string sound_facts() {
   facts.set_directory_id("0123456789abcdef");
   facts.set_rows_address("clickhouse://plimsoll@clickhouse.example/plimsoll");
   facts.set_rows_insert_quorum(2);
+  facts.add_rows_shards("clickhouse://plimsoll@clickhouse-2.example/plimsoll");
   for (const std::string_view name : store::kCopiedDatabases) {
     wire::DirectoryCopy::File& file = *facts.add_files();
     file.set_name(std::string(name));

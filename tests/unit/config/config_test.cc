@@ -495,6 +495,17 @@ TEST_F(Config, RowsInClickHouseGoWithObjects) {
   EXPECT_EQ(server->objects_address, "file:///mnt/objects");
 }
 
+TEST_F(Config, ShardsRequireAnAddress) {
+  EXPECT_THAT(load_server_config(file("")).value().store_shards, ::testing::IsEmpty());
+  const auto refused = load_server_config(file("[store]\nshards = [\"clickhouse://b/p\"]\n"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().field, "store.shards");
+  const auto server = load_server_config(file(
+      "[store]\naddress = \"clickhouse://a/p\"\nshards = [\"clickhouse://b/p\", \"clickhouse://c/p\"]\n"));
+  ASSERT_TRUE(server) << server.error().text();
+  EXPECT_THAT(server->store_shards, ::testing::ElementsAre("clickhouse://b/p", "clickhouse://c/p"));
+}
+
 TEST_F(Config, LoadsBothPrograms) {
   const auto server = load_server_config(file("[collect]\nrate_hz = 199\n[fleet]\nheartbeat = \"1s\"\n"));
   ASSERT_TRUE(server.has_value()) << server.error().text();

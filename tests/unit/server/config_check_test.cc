@@ -117,6 +117,15 @@ TEST(StoreSettings, TheQuorumCountsWhereTablesAreReplicated) {
   EXPECT_EQ(rows_address(config).insert_quorum, 3);
 }
 
+TEST_F(ConfigCheck, EachShardOfTheRowsIsADatabaseOfItsOwn) {
+  const std::string head = "[server]\ndata = \"FOLDER/data\"\n[store]\naddress = \"clickhouse://a/p\"\n";
+  EXPECT_THAT(findings(head + "shards = [\"clickhouse://b/p\", \"clickhouse://a/q\"]\n"), IsEmpty());
+  EXPECT_THAT(findings(head + "shards = [\"clickhouse://a/p\"]\n"),
+              ElementsAre(AllOf(StartsWith("error store.shards: "), HasSubstr("listed twice"))));
+  EXPECT_THAT(findings(head + "shards = [\"http://b/p\"]\n"),
+              ElementsAre(AllOf(StartsWith("error store.shards: "), HasSubstr("clickhouse://"))));
+}
+
 TEST_F(ConfigCheck, SeveralHostsOfTheRowsRequireReplicatedTables) {
   const std::string head = "[server]\ndata = \"FOLDER/data\"\n[store]\naddress = \"clickhouse://a,b/p\"\n";
   EXPECT_THAT(findings(head),

@@ -73,7 +73,7 @@ TEST_F(DirectoryCopiesTest, AreOfOneMoment) {
 TEST_F(DirectoryCopiesTest, SayWhereRowsAreAndHowManyReplicasMustHaveThem) {
   auto identity = store::read_identity(directory_.path());
   ASSERT_TRUE(identity) << identity.error().text();
-  identity->rows = {.address = "clickhouse://a,b/p", .insert_quorum = 3};
+  identity->rows = {.address = "clickhouse://a,b/p", .insert_quorum = 3, .shards = {"clickhouse://c,d/p"}};
   ASSERT_TRUE(store::write_identity(directory_.path(), *identity));
   const auto found = copies_.get(Wanted::kNewest);
   ASSERT_TRUE(found) << found.error().text();
@@ -81,6 +81,7 @@ TEST_F(DirectoryCopiesTest, SayWhereRowsAreAndHowManyReplicasMustHaveThem) {
   const auto copy = put(*found->copy);
   ASSERT_NE(copy, nullptr);
   EXPECT_EQ(copy->facts().rows_insert_quorum(), 3U);
+  EXPECT_EQ(store::read_identity(copy->folder())->rows, identity->rows);
 }
 
 TEST_F(DirectoryCopiesTest, HaveNoSeedOfFutureDraws) {
