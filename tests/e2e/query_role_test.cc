@@ -221,6 +221,25 @@ TEST_F(QueryRole, AnswersAreThoseOfThePrimaryWhetherItIsThereOrNot) {
   expect_answers();
 }
 
+// One that lacked some would count a part of the rows.
+TEST_F(QueryRole, ShardsOfTheRowsComeFromThePrimary) {
+  const store::clickhouse::ConnectionOptions second = clickhouse_->new_database();
+  const std::string url = second.base_url.substr(std::string("http://").size());
+  TestServer primary(folder_ / "primary", fmt::format("{}shards = [\"clickhouse://{}@{}/{}\"]\n", store_,
+                                                      second.user, url, second.database));
+  ASSERT_TRUE(primary.becomes_ready()) << primary.process().err();
+  ASSERT_NO_FATAL_FAILURE(fill(primary));
+  QueryServer query(folder_ / "query", query_config(primary));
+  ASSERT_TRUE(query.becomes_ready()) << query.err();
+  for (const std::vector<std::string>& question : questions()) {
+    SCOPED_TRACE(fmt::format("{}", fmt::join(question, " ")));
+    const Finished expected = ask(primary.address(), question);
+    const Finished answered = ask(query.address(), question);
+    EXPECT_EQ(expected.status, answered.status) << answered.err;
+    EXPECT_EQ(answered.out, expected.out);
+  }
+}
+
 TEST_F(QueryRole, IsReadyOnceThereIsACopyAndWhileClickHouseAnswers) {
   TestServer primary(folder_ / "primary", store_);
   ASSERT_TRUE(primary.becomes_ready());
