@@ -278,11 +278,11 @@ class Diagnostician {
                                                         : Finding::Kind::kSlowCaller,
            .score = all > 0 ? of.weight / all : 0,
            .confidence = kPairConfidence,
-           .evidence = fmt::format("{} of {} calls on this replica are slow, {:.2f} % on the others, by "
-                                   "{:.1f} ms; {:.0f} % of its calls take longer "
-                                   "than others (p = {:.1e})",
-                                   pair.exceeding, pair.calls, 100 * pair.usual_share, pair.excess_ms,
-                                   100 * pair.auc, pair.p)});
+           .evidence = fmt::format(
+               "{} of {} requests' calls on this replica are slow, {:.2f} % on the others, by "
+               "{:.1f} ms; {:.0f} % of its calls take longer "
+               "than others (p = {:.1e})",
+               pair.exceeding, pair.calls, 100 * pair.usual_share, pair.excess_ms, 100 * pair.auc, pair.p)});
     }
   }
 

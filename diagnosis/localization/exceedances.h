@@ -18,7 +18,7 @@ struct SlowReplica {
   uint32_t feature = 0;  // index into Observations::features
   uint32_t replica = 0;
   bool is_callee = false;  // of a gap: the replica that is called is the slow one
-  size_t calls = 0;
+  size_t calls = 0;  // a request's calls on the replica are one, their mean
   size_t exceeding = 0;
   double usual_share = 0;  // of calls of the other replicas that exceed
   double auc = 0.5;        // how often one of its calls takes longer than one of the others
@@ -27,9 +27,11 @@ struct SlowReplica {
 };
 
 // For each feature with several replicas: the logarithm of a call's time, less the feature's median, and less the median of its request
-// (which is slow as a whole, or not). Two tests of a replica's calls against those of the others, of which the smaller p counts, twice: how
-// many exceed so many robust deviations (binomial), which finds a replica that is slow now and then; and Mann and Whitney's, which finds one
-// that is slower by little. Pairs are judged by Benjamini and Hochberg. The smallest p first.
+// (which is slow as a whole, or not). The calls of one request on one replica are one observation, their mean: they are not independent. Two
+// tests of a replica's calls against those of the others, of which the smaller p counts, twice: how many of all that exceed so many robust
+// deviations are its own (binomial, with its share of all calls; Przyborowski and Wilenski, Biometrika 31, 1940), which finds a replica that
+// is slow now and then; and Mann and Whitney's, which finds one that is slower by little. Pairs are judged by Benjamini and Hochberg. The
+// smallest p first.
 std::vector<SlowReplica> slow_replicas(const Observations& observations, const Sides& sides,
                                        const ExceedanceOptions& options = {});
 

@@ -278,6 +278,91 @@ TEST(SlowReplicas, AreSlowerByMoreThanAClockIsOff) {
   EXPECT_EQ(slow_when_replaced(1, 1.2), 1);
 }
 
+// Calls of methods of one service as observe() has them, without spans.
+class ObservedCalls {
+ public:
+  explicit ObservedCalls(uint32_t methods) {
+    observed_.by_feature.resize(methods);
+    for (uint32_t method = 0; method < methods; ++method) {
+      observed_.features.push_back({.service = 1, .operation = method + 1});
+    }
+  }
+
+  void add(uint32_t method, uint32_t trace, uint32_t replica, double ms) {
+    observed_.by_feature[method].push_back({static_cast<float>(ms), trace, replica});
+  }
+  size_t slow_replicas_among(size_t traces) {
+    observed_.traces = traces;
+    for (auto& calls : observed_.by_feature) {
+      std::ranges::sort(calls, {}, &Observation::ms);
+    }
+    return slow_replicas(observed_, Sides(traces, Side::kWindow)).size();
+  }
+
+ private:
+  Observations observed_;
+};
+
+// One call in twelve stalls, whichever of two replicas runs it: of 100 methods some have twice as many stalls on one as on the other.
+TEST(SlowReplicas, AreNoneOfTwoThatStallAlike) {
+  constexpr uint32_t kMethods = 100;
+  constexpr uint32_t kRequests = 400;
+  constexpr int kTrials = 50;
+  int accused = 0;
+  for (uint64_t seed = 0; seed < kTrials; ++seed) {
+    std::mt19937_64 random(500 + seed);
+    std::lognormal_distribution<double> noise(0, 0.25);
+    ObservedCalls calls(kMethods);
+    for (uint32_t request = 0; request < kRequests; ++request) {
+      const auto replica = static_cast<uint32_t>(1 + random() % 2);
+      for (uint32_t method = 0; method < kMethods; ++method) {
+        calls.add(method, request, replica, 5 * noise(random) * (random() % 12 == 0 ? 10 : 1));
+      }
+    }
+    accused += calls.slow_replicas_among(kRequests) == 0 ? 0 : 1;
+  }
+  EXPECT_LE(accused, 2) << "of " << kTrials;
+}
+
+// One request in twenty has a basket that makes all of its 20 calls of one method slow, on whichever replica it runs.
+TEST(SlowReplicas, AreNoneWhereOneRequestMakesManySlowCalls) {
+  constexpr uint32_t kOthers = 30;
+  constexpr uint32_t kRequests = 300;
+  constexpr int kTrials = 20;
+  int accused = 0;
+  for (uint64_t seed = 0; seed < kTrials; ++seed) {
+    std::mt19937_64 random(600 + seed);
+    std::lognormal_distribution<double> noise(0, 0.2);
+    ObservedCalls calls(1 + kOthers);
+    for (uint32_t request = 0; request < kRequests; ++request) {
+      const auto replica = static_cast<uint32_t>(1 + random() % 10);
+      const double basket = random() % 20 == 0 ? 8 : 1;
+      for (int item = 0; item < 20; ++item) {
+        calls.add(0, request, replica, 3 * basket * noise(random));
+      }
+      for (uint32_t method = 1; method <= kOthers; ++method) {
+        calls.add(method, request, replica, 5 * noise(random));
+      }
+    }
+    accused += calls.slow_replicas_among(kRequests) == 0 ? 0 : 1;
+  }
+  EXPECT_LE(accused, 1) << "of " << kTrials;
+}
+
+// As a replica is that is slow in three calls of ten, beside one that is not.
+TEST(SlowReplicas, AreFoundAmongTwo) {
+  std::mt19937_64 random(700);
+  std::lognormal_distribution<double> noise(0, 0.25);
+  constexpr uint32_t kRequests = 400;
+  ObservedCalls calls(1);
+  for (uint32_t request = 0; request < kRequests; ++request) {
+    const auto replica = static_cast<uint32_t>(1 + random() % 2);
+    const bool is_slow = replica == 2 && random() % 10 < 3;
+    calls.add(0, request, replica, 5 * noise(random) * (is_slow ? 5 : 1));
+  }
+  EXPECT_EQ(calls.slow_replicas_among(kRequests), 1);
+}
+
 // Two methods of one service, with one of another between them, call what they never did.
 TEST(CallStructures, CountAServiceOnceARequest) {
   traces::SpanSet spans;
