@@ -118,9 +118,10 @@ class Diagnostician {
       const auto votes = structures_.votes(block);
       noise_z_ = std::max(noise_z_, votes.empty() ? 0 : votes.front().z);
     }
-    // Not the largest: a reference may have had a fault of its own.
+    // Not the largest: a reference may have had a fault of its own. But most parts of a few requests show nothing, and some of them much.
+    const double share = made_.window < kMinBlock ? 1 : kNoiseShare;
     std::ranges::sort(excess_ms);
-    made_.usual_excess_ms = statistics::quantile_of_sorted(excess_ms, kNoiseShare);
+    made_.usual_excess_ms = statistics::quantile_of_sorted(excess_ms, share);
     noise_ms_ = std::max(kMinNoiseMs, made_.usual_excess_ms);
   }
 

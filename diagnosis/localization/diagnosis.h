@@ -45,7 +45,8 @@ struct Diagnosis {
   size_t window = 0;              // requests
   size_t reference = 0;
   double excess_ms = 0;        // of all features together, window against reference
-  double usual_excess_ms = 0;  // of parts of the reference against its rest: three in four have less
+  // Of parts of the reference against its rest: three in four have less; all, where the window has under kMinBlock requests.
+  double usual_excess_ms = 0;
   size_t slow_pairs = 0;       // of feature and replica, among the replicas of a service
   std::vector<std::string> notes;
 

@@ -20,7 +20,7 @@ std::vector<Sides> reference_blocks(const Sides& sides, size_t max_blocks) {
     return {};
   }
   const auto window = static_cast<size_t>(std::ranges::count(sides, Side::kWindow));
-  const size_t length = std::clamp(window, kMinBlock, reference.size() / 3);
+  const size_t length = std::clamp<size_t>(window, 1, reference.size() / 3);
   const size_t last_begin = reference.size() - length;
   const size_t count = std::min(max_blocks, 1 + 2 * last_begin / length);
   std::vector<Sides> blocks;

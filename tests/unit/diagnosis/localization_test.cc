@@ -53,6 +53,19 @@ class Shop {
     return diagnosis::diagnose(Requests(spans_, assembly), sides_, options);
   }
 
+  // How many windows of so many requests, one after the other, something is claimed of, with all other requests as the reference.
+  size_t claimed_windows(size_t length) const {
+    const traces::Assembly assembly = traces::assemble(spans_);
+    const Requests requests(spans_, assembly);
+    size_t claimed = 0;
+    for (size_t begin = 0; begin + length <= sides_.size(); begin += length) {
+      Sides sides(sides_.size(), Side::kReference);
+      std::fill_n(sides.begin() + static_cast<ptrdiff_t>(begin), length, Side::kWindow);
+      claimed += diagnosis::diagnose(requests, sides).stands_out() ? 1 : 0;
+    }
+    return claimed;
+  }
+
   std::string text(const Finding& finding) const {
     const traces::Names& names = spans_.names();
     return std::string(names.services.name(finding.service)) + "/" +
@@ -208,6 +221,25 @@ TEST(Diagnosis, OfNothingIsNothing) {
   without_reference.add(400, Side::kWindow);
   EXPECT_EQ(without_reference.answer(), "nothing");
   EXPECT_EQ(Shop().answer(), "nothing");
+}
+
+// Two of four requests over the reference's upper decile come by chance in one of twenty methods.
+TEST(Diagnosis, OfAFewRequestsIsRarelyClaimed) {
+  Shop shop;
+  shop.add(400, Side::kReference, [](Times& times) {
+    for (double* ms : {&times.web, &times.web_to_cart, &times.cart, &times.cart_to_db, &times.db,
+                       &times.web_to_ads, &times.ads}) {
+      *ms *= 30;
+    }
+  });
+  EXPECT_LE(shop.claimed_windows(4), 5) << "of 100";
+}
+
+TEST(Diagnosis, OfAFewRequestsThatAreAllSlow) {
+  Shop shop;
+  shop.add(400, Side::kReference);
+  shop.add(6, Side::kWindow, [](Times& times) { times.db += 300; });
+  EXPECT_EQ(shop.answer(), "db/Query@db-0 slow itself");
 }
 
 // A slowdown that the reference has now and then is no news.
