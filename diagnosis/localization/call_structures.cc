@@ -78,9 +78,46 @@ CallStructures::Counts CallStructures::count(const Sides& sides, Side side) cons
   return counts;
 }
 
-// votes[trace]: keys whose spans made rare calls, without a span below that did.
-void CallStructures::vote(const Counts& usual, const Sides& sides, Side side,
+// Reused from trace to trace.
+class CallStructures::OwnCounts {
+ public:
+  explicit OwnCounts(const CallStructures& structures)
+      : structures_(structures),
+        of_key_(structures.service_of_key_.size()),
+        of_shape_(structures.shape_count_) {}
+
+  void set(const traces::Trace& trace) {
+    add(trace_, -1);
+    trace_ = trace;
+    add(trace_, 1);
+  }
+  // As Counts::is_rare(), for a trace that is among those that were counted: of the others.
+  bool is_rare(const Counts& all, uint32_t key, uint32_t shape) const {
+    return all.of_key[key] >= kMinSpans &&
+           static_cast<double>(all.of_shape[shape]) - of_shape_[shape] <
+               kRareShare * (static_cast<double>(all.of_key[key]) - of_key_[key]);
+  }
+
+ private:
+  void add(const traces::Trace& trace, double count) {
+    for (uint32_t node = trace.first_node; node < trace.first_node + trace.node_count; ++node) {
+      of_key_[structures_.keys_[node]] += count;
+      of_shape_[structures_.shapes_[node]] += count;
+    }
+  }
+
+  const CallStructures& structures_;
+  traces::Trace trace_ = {};
+  std::vector<double> of_key_;
+  std::vector<double> of_shape_;
+};
+
+// votes[trace]: keys whose spans made rare calls, without a span below that did. What has too few spans in `usual`, a half of the reference,
+// is judged by the `whole` but for the trace itself: else it could vote in the window, and never in the reference.
+void CallStructures::vote(const Counts& usual, const Counts& whole, const Sides& sides, Side side,
                           std::vector<std::vector<uint32_t>>& votes) const {
+  const bool is_half = &usual != &whole;
+  OwnCounts own(*this);
   std::vector<uint8_t> has_rare_below;
   for (size_t i = 0; i < sides.size(); ++i) {
     if (sides[i] != side) {
@@ -88,9 +125,14 @@ void CallStructures::vote(const Counts& usual, const Sides& sides, Side side,
     }
     const auto nodes = assembly_.nodes_of(assembly_.traces[i]);
     has_rare_below.assign(nodes.size(), 0);
+    if (is_half) {
+      own.set(assembly_.traces[i]);
+    }
     for (size_t node = nodes.size(); node-- > 0;) {
       const uint32_t key = keys_[assembly_.traces[i].first_node + node];
-      const bool is_rare = usual.is_rare(key, shapes_[assembly_.traces[i].first_node + node]);
+      const uint32_t shape = shapes_[assembly_.traces[i].first_node + node];
+      const bool is_rare = is_half && usual.of_key[key] < kMinSpans ? own.is_rare(whole, key, shape)
+                                                                    : usual.is_rare(key, shape);
       if (is_rare && has_rare_below[node] == 0) {
         votes[i].push_back(key);
       }
@@ -172,9 +214,10 @@ std::vector<CallStructures::ServiceVotes> CallStructures::votes(const Sides& sid
     return {};
   }
   std::vector<std::vector<uint32_t>> by_trace(sides.size());
-  vote(count(halves, Side::kReference), halves, Side::kWindow, by_trace);
-  vote(count(halves, Side::kWindow), halves, Side::kReference, by_trace);
-  vote(count(sides, Side::kReference), sides, Side::kWindow, by_trace);
+  const Counts whole = count(sides, Side::kReference);
+  vote(count(halves, Side::kReference), whole, halves, Side::kWindow, by_trace);
+  vote(count(halves, Side::kWindow), whole, halves, Side::kReference, by_trace);
+  vote(whole, whole, sides, Side::kWindow, by_trace);
 
   struct Sums {
     size_t window = 0;

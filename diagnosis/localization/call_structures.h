@@ -29,9 +29,11 @@ class CallStructures {
 
  private:
   struct Counts;
+  // The spans of one trace, as counts by key and shape.
+  class OwnCounts;
   Counts count(const Sides& sides, Side side) const;
   void add_mixes(const Sides& sides, std::vector<ServiceVotes>& ranked) const;
-  void vote(const Counts& usual, const Sides& sides, Side side,
+  void vote(const Counts& usual, const Counts& whole, const Sides& sides, Side side,
             std::vector<std::vector<uint32_t>>& votes) const;
 
   const traces::Assembly& assembly_;

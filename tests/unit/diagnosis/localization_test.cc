@@ -6,6 +6,8 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <string>
+#include <string_view>
 
 #include "base/stop_scope.h"
 #include "diagnosis/clouddiag/clouddiag.h"
@@ -428,6 +430,35 @@ TEST(CallStructures, CountAServiceOnceARequest) {
   for (const auto& of : votes) {
     EXPECT_LE(of.votes, kWindow) << spans.names().services.name(of.service);
   }
+}
+
+// Each request calls what no other one calls, as where names have IDs in them. Of so few requests no half of the reference knows a set of
+// calls as rare, but all of it does.
+TEST(CallStructures, KnowThatTheReferenceMakesRareCallsToo) {
+  traces::SpanSet spans;
+  Sides sides;
+  constexpr uint64_t kReference = 70;
+  constexpr uint64_t kWindow = 60;
+  for (uint64_t i = 1; i <= kReference + kWindow; ++i) {
+    sides.push_back(i <= kReference ? Side::kReference : Side::kWindow);
+    const auto start_ns = static_cast<int64_t>(1'000'000'000 * i);
+    const std::string called = "item-" + std::to_string(i);
+    for (uint64_t id = 1; id <= 2; ++id) {
+      ASSERT_TRUE(spans.add({.trace = {0, i},
+                             .id = id,
+                             .parent = id - 1,
+                             .start_ns = start_ns + static_cast<int64_t>(id),
+                             .end_ns = start_ns + 1000,
+                             .service = "web",
+                             .operation = id == 1 ? std::string_view("get") : called}));
+    }
+  }
+  const traces::Assembly assembly = traces::assemble(spans);
+  for (const auto& of : CallStructures(spans, assembly).votes(sides)) {
+    EXPECT_LT(of.z, 2) << of.votes << " of " << of.requests;
+  }
+  const Diagnosis found = diagnose(Requests(spans, assembly), sides);
+  EXPECT_FALSE(found.stands_out());
 }
 
 // Requests with one method each have another category each kind; one has more methods than are decomposed.
