@@ -71,8 +71,8 @@ struct BucketComparison {
 
 // Of these requests. Intervals are percentile bootstraps (Efron, Annals of Statistics 7, 1979): 200 times as many hosts as there are, drawn
 // with replacement from those of either side and from those of both (Davison and Hinkley, Bootstrap Methods, 1997, 3.8), with all their
-// requests; with fewer than 5 hosts on a side 20 blocks of time instead. Percentile intervals of few hosts are too short:
-// with 5 on a side they cover about 88 %. `forest` has the same requests; null: no paths are compared.
+// requests; with fewer than 5 hosts on a side 20 blocks of time instead, or 20 of either side where fewer than 5 of all have requests
+// of a side. Percentile intervals of few hosts are too short: with 5 on a side they cover about 88 %. `forest` has the same requests; null: no paths are compared.
 // About 1 us a request, and as much for the calls.
 BucketComparison compare_bucket(const ComparedRequests& requests, std::span<const uint32_t> members,
                                 const CallForest* forest);

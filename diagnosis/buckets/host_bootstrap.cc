@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "statistics/robust.h"
@@ -49,6 +50,7 @@ HostBootstrap::HostBootstrap(const ComparedRequests& requests, std::span<const u
     sides.resize(numbers.size(), 0);
     requests.add_side(members[place], sides[unit_of_[place]]);
   }
+  // Or of blocks of time, once they stand for hosts.
   const auto hosts_of = [&](uint8_t side) {
     return static_cast<size_t>(std::ranges::count_if(sides, [side](uint8_t of) { return (of & side) != 0; }));
   };
@@ -63,6 +65,21 @@ HostBootstrap::HostBootstrap(const ComparedRequests& requests, std::span<const u
     for (size_t i = 0; i < order.size(); ++i) {
       unit_of_[order[i]] = static_cast<uint32_t>(i * sides.size() / order.size());
       requests.add_side(members[order[i]], sides[unit_of_[order[i]]]);
+    }
+    // A version that came last has a block or two of all: drawn from those alone it would not scatter. It has blocks of its own then.
+    if (std::min(hosts_of(kRanBase), hosts_of(kRanNew)) < kMinHosts) {
+      sides.clear();
+      for (const uint8_t side : {kRanBase, kRanNew}) {
+        std::vector<uint32_t> of_side;
+        std::ranges::copy_if(order, std::back_inserter(of_side), [&](uint32_t place) {
+          return (requests.is_new[members[place]] != 0) == (side == kRanNew);
+        });
+        const size_t blocks = std::min(kBlocks, of_side.size());
+        for (size_t i = 0; i < of_side.size(); ++i) {
+          unit_of_[of_side[i]] = static_cast<uint32_t>(sides.size() + i * blocks / of_side.size());
+        }
+        sides.resize(sides.size() + blocks, side);
+      }
     }
   }
   units_ = sides.size();

@@ -478,6 +478,31 @@ std::string paths_of(const std::string& rows) {
   return made;
 }
 
+// 2,000 requests of one version, and 25 of the next behind them, on one host: intervals of the difference of medians have to hold 0.
+TEST(BucketReport, HasIntervalsOfAVersionThatHasJustCome) {
+  constexpr int kTrials = 100;
+  int holding = 0;
+  for (uint64_t seed = 0; seed < kTrials; ++seed) {
+    std::mt19937_64 random(900 + seed);
+    std::lognormal_distribution<double> latency(0, 0.5);
+    ComparedRequests requests;
+    requests.hosts = 1;
+    std::vector<uint32_t> members;
+    for (uint32_t i = 0; i < 2025; ++i) {
+      requests.ms.push_back(static_cast<float>(10 * latency(random)));
+      requests.start_ns.push_back(int64_t{i} * 1'000'000);
+      requests.host.push_back(0);
+      requests.is_new.push_back(i < 2000 ? 0 : 1);
+      members.push_back(i);
+    }
+    const BucketComparison comparison = compare_bucket(requests, members, nullptr);
+    EXPECT_FALSE(comparison.is_by_hosts);
+    const ValueChange& median = comparison.percentiles_ms.front();
+    holding += median.low <= 0 && median.high >= 0 ? 1 : 0;
+  }
+  EXPECT_GE(holding, 85) << "of " << kTrials;
+}
+
 TEST(CallForest, TellsCallsOfOtherServicesByTheServiceCalled) {
   EXPECT_EQ(paths_of("1,1,,api,create,server,1000,9000\n1,2,1,api,GET,client,2000,3000\n"
                      "1,3,2,disk,list,server,2100,2900\n1,4,1,api,GET,client,4000,5000\n"
