@@ -25,6 +25,12 @@ inline const Json& member(const Json& object, const char* name) {
   return found == object.end() ? kNull : *found;
 }
 
+// As above, of a member that may have either name: Protobuf's JSON is read with the names of the fields, too.
+inline const Json& member(const Json& object, const char* name, const char* field_name) {
+  const Json& found = member(object, name);
+  return found.is_null() ? member(object, field_name) : found;
+}
+
 // Empty for what is no text.
 inline std::string_view text_in(const Json& value) {
   const auto* const text = value.get_ptr<const std::string*>();

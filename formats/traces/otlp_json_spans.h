@@ -1,4 +1,5 @@
-// OpenTelemetry's spans as JSON: IDs in hexadecimal, 64-bit numbers as numbers or texts, enums as numbers.
+// OpenTelemetry's spans as JSON: IDs in hexadecimal, 64-bit numbers as numbers or texts, enums as numbers. What general printers of Protobuf
+// make of the same messages is read as well: IDs in base64, enums by name, fields by their own names ("trace_id").
 #pragma once
 
 #include <string_view>
@@ -9,7 +10,7 @@
 
 namespace plimsoll::formats {
 
-// A document with "resourceSpans". kCorrupt where they are no list. Unknown members are passed over.
+// A document with "resourceSpans". kCorrupt where they are no list; null is an empty one. Unknown members are passed over.
 Status read_otlp_json(const Json& document, SpanSink& sink);
 
 }  // namespace plimsoll::formats

@@ -1,5 +1,7 @@
 #include "formats/traces/read_spans.h"
 
+#include <algorithm>
+
 #include "formats/decompress.h"
 #include "formats/traces/call_log_spans.h"
 #include "formats/traces/jaeger_spans.h"
@@ -26,7 +28,8 @@ Result<TraceFormat> read_document(const Json& document, SpanSink& sink) {
   if (document.is_object() && document.empty()) {
     return TraceFormat::kOtlpJson;
   }
-  const bool is_otlp = !member(document, "resourceSpans").is_null();
+  const bool is_otlp =
+      document.is_object() && (document.contains("resourceSpans") || document.contains("resource_spans"));
   if (document.is_array() || is_otlp) {
     const Status read = is_otlp ? read_otlp_json(document, sink) : read_zipkin(document, sink);
     return read ? Result<TraceFormat>(is_otlp ? TraceFormat::kOtlpJson : TraceFormat::kZipkin)
@@ -87,12 +90,17 @@ Result<TraceFormat> read_json(std::string_view text, const TraceLimits& limits, 
   return format;
 }
 
-// Whether it is a message whose fields are all of number 1 (resource_spans). The tag of the first is a line end, and its length may be a
-// brace: only the whole message distinguishes it from JSON.
+bool is_text(std::string_view content) {
+  return std::ranges::none_of(
+      content, [](unsigned char c) { return c < ' ' && kSpaces.find(static_cast<char>(c)) == kSpaces.npos; });
+}
+
+// Whether it is a message that begins with field 1 (resource_spans), or nothing. The tag of that is a line end, and its length may be a
+// brace: only the whole message distinguishes it from text, and what could be text has no other fields.
 bool is_otlp(Bytes content) {
   WireFields fields(content);
-  while (fields.next()) {
-    if (fields.number() != 1) {
+  for (bool is_first = true; fields.next(); is_first = false) {
+    if (fields.number() != 1 && (is_first || is_text(as_text(content)))) {
       return false;
     }
   }

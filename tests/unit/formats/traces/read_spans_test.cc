@@ -64,6 +64,48 @@ TEST(ReadSpans, OtlpAsProtobufHasTheSameSpans) {
   EXPECT_EQ(done.counts.format, TraceFormat::kOtlp);
 }
 
+// Not OTLP by its specification, but what a program sends that prints the messages with Protobuf's own functions.
+TEST(ReadSpans, OtlpJsonAsProtobufPrintsIt) {
+  const Read done = read(R"({"resource_spans": [{
+    "resource": {"attributes": [
+      {"key": "service.name", "value": {"string_value": "cart"}},
+      {"key": "service.namespace", "value": {"string_value": "shop"}},
+      {"key": "k8s.pod.name", "value": {"string_value": "cart-7"}},
+      {"key": "k8s.node.name", "value": {"string_value": "n1"}},
+      {"key": "container.image.tags", "value": {"array_value": {"values": [{"string_value": "1.2"}]}}}]},
+    "scope_spans": [{"spans": [
+      {"trace_id": "W47/95gDgQPSabYzgT/GDA==", "span_id": "7uGbfsPBsXQ=", "parent_span_id": "AAAAAAAAAAA=",
+       "name": "add", "start_time_unix_nano": "1544712660000000000", "end_time_unix_nano": "1544712661000000000",
+       "kind": "SPAN_KIND_SERVER", "status": {"code": "STATUS_CODE_ERROR", "message": "failed"}},
+      {"trace_id": "W47_95gDgQPSabYzgT_GDA==", "span_id": "7uGbfsPBsXU=", "parent_span_id": "7uGbfsPBsXQ=",
+       "name": "store", "start_time_unix_nano": "1544712660000000000", "end_time_unix_nano": "1544712660500000000",
+       "kind": "SPAN_KIND_CLIENT", "status": {}}]}]}]})");
+  EXPECT_EQ(done.spans, kOtlpSpans) << done.error;
+  EXPECT_EQ(done.counts.format, TraceFormat::kOtlpJson);
+}
+
+TEST(ReadSpans, OtlpJsonWithUnreadableIdsAndUnknownEnums) {
+  const Read done = read(R"({"resourceSpans": [{"instrumentationLibrarySpans": [{"spans": [
+    {"traceId": "01", "spanId": "02", "name": "a", "startTimeUnixNano": 5, "endTimeUnixNano": 6,
+     "kind": "SPAN_KIND_FUTURE", "status": {"code": 17}},
+    {"traceId": "01", "spanId": "7uGb*sPBsXQ=", "startTimeUnixNano": 5, "endTimeUnixNano": 6},
+    {"traceId": "01", "spanId": "=", "startTimeUnixNano": 5, "endTimeUnixNano": 6},
+    {"traceId": "W47/95gDgQPSabYzgT/GDGDA==", "spanId": "03", "startTimeUnixNano": 5, "endTimeUnixNano": 6},
+    {"traceId": "01", "spanId": "03", "parentSpanId": "7uGb*sPBsXQ=", "startTimeUnixNano": 5,
+     "endTimeUnixNano": 6}]}]}]})");
+  EXPECT_EQ(done.spans,
+            "\n00000000000000000000000000000001 0000000000000002 - unknown_service/a@@# 5 6 - unset\n")
+      << done.error;
+  EXPECT_EQ(done.counts.rejected, 4);
+}
+
+// Fields that a later version of the protocol may have.
+TEST(ReadSpans, PassesOverFieldsOfTheRequest) {
+  const Read done = read(otlp_request() + part(7, "later") + number(9, 1));
+  EXPECT_EQ(done.spans, kOtlpSpans) << done.error;
+  EXPECT_EQ(read("\n{\"a\": 1}").error.find("OTLP message"), std::string::npos) << "text is no message";
+}
+
 TEST(ReadSpans, ARequestALine) {
   std::string line = kOtlpJson;
   std::erase(line, '\n');
@@ -208,6 +250,7 @@ TEST(ReadSpans, OfNothingAreNone) {
   EXPECT_EQ(read("").error, "");
   EXPECT_EQ(read("[]").counts.taken, 0);
   EXPECT_EQ(read(R"({"resourceSpans": []})").error, "");
+  EXPECT_EQ(read(R"({"resourceSpans": null})").error, "");
 }
 
 TEST(ReadSpans, SaysWhatIsWrong) {
