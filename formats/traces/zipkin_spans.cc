@@ -1,5 +1,9 @@
 #include "formats/traces/zipkin_spans.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
 #include "formats/traces/attribute_list.h"
 #include "formats/traces/resource_identity.h"
 
@@ -38,6 +42,35 @@ traces::SpanStatus zipkin_status(const Json& tags) {
                                      : traces::SpanStatus::kUnset;
 }
 
+struct SpanTimes {
+  int64_t start_ns = -1;  // -1, which no span may have, where it is none
+  int64_t end_ns = -1;
+};
+
+// A span that was sent in parts may have no time, or 0 for none: then that of its annotations. One that is still running has no duration.
+SpanTimes zipkin_times(const Json& json) {
+  const Json& timestamp = member(json, "timestamp");
+  const Json& duration = member(json, "duration");
+  SpanTimes times;
+  if (timestamp.is_null() || number_in(timestamp) == 0) {
+    for (const Json& annotation : member(json, "annotations")) {
+      const int64_t time_ns = ns_from_us(member(annotation, "timestamp"));
+      if (time_ns > 0) {
+        times.start_ns = times.start_ns < 0 ? time_ns : std::min(times.start_ns, time_ns);
+        times.end_ns = std::max(times.end_ns, time_ns);
+      }
+    }
+  } else {
+    times.start_ns = times.end_ns = ns_from_us(timestamp);
+  }
+  if (!duration.is_null() && times.start_ns >= 0) {
+    const int64_t duration_ns = ns_from_us(duration);
+    times.end_ns =
+        duration_ns < 0 || duration_ns > INT64_MAX - times.start_ns ? -1 : times.start_ns + duration_ns;
+  }
+  return times;
+}
+
 Status add_zipkin_span(const Json& json, ResourceIdentity& identity, AttributeList& attributes,
                        SpanSink& sink) {
   const Json& endpoint = member(json, "localEndpoint");
@@ -51,11 +84,7 @@ Status add_zipkin_span(const Json& json, ResourceIdentity& identity, AttributeLi
   for (const char* address : {"ipv4", "ipv6"}) {
     replica = replica.empty() ? text_in(member(endpoint, address)) : replica;
   }
-  // A span that is still running, or was sent in parts, has no duration; the time of its first annotation may be all.
-  const Json& timestamp = member(json, "timestamp");
-  const Json& duration = member(json, "duration");
-  const int64_t start_ns = ns_from_us(timestamp);
-  const int64_t duration_ns = duration.is_null() ? 0 : ns_from_us(duration);
+  const SpanTimes times = zipkin_times(json);
   const traces::SpanId id = traces::parse_span_id(text_in(member(json, "id"))).value_or(0);
   const auto parent = parent_in(member(json, "parentId"));
   if (!parent) {
@@ -65,10 +94,8 @@ Status add_zipkin_span(const Json& json, ResourceIdentity& identity, AttributeLi
       {.trace = traces::parse_trace_id(text_in(member(json, "traceId"))).value_or(traces::TraceId{}),
        .id = id,
        .parent = *parent,
-       .start_ns = start_ns,
-       .end_ns = start_ns < 0 || duration_ns < 0 || duration_ns > INT64_MAX - start_ns
-                     ? -1
-                     : start_ns + duration_ns,
+       .start_ns = times.start_ns,
+       .end_ns = times.end_ns,
        .service = identity.service(),
        .operation = text_in(member(json, "name")),
        .replica = replica,

@@ -138,6 +138,25 @@ TEST(ReadSpans, Zipkin) {
   EXPECT_EQ(done.counts.format, TraceFormat::kZipkin);
 }
 
+// As of spans that are sent in parts. With neither time nor annotations there is nothing to go by.
+TEST(ReadSpans, ZipkinsSpansWithoutTimes) {
+  const Read done = read(R"([
+    {"traceId": "1", "id": "2", "name": "a", "kind": "CLIENT", "remoteEndpoint": {"serviceName": "db"},
+     "annotations": [{"timestamp": 9, "value": "wr"}, {"timestamp": 5, "value": "ws"}, {"value": "no time"}]},
+    {"traceId": "1", "id": "3", "name": "b", "timestamp": 0, "duration": 7,
+     "annotations": [{"timestamp": 4, "value": "ws"}]},
+    {"traceId": "1", "id": "4", "name": "c", "timestamp": 6},
+    {"traceId": "1", "id": "5", "name": "d", "timestamp": 6, "duration": -1},
+    {"traceId": "1", "id": "6", "name": "e", "duration": 3, "annotations": []},
+    {"traceId": "1", "id": "7", "name": "f", "annotations": null}])");
+  EXPECT_EQ(done.spans, R"(
+00000000000000000000000000000001 0000000000000002 - unknown_service/a@@# 5000 9000 client unset
+00000000000000000000000000000001 0000000000000003 - unknown_service/b@@# 4000 11000 - unset
+00000000000000000000000000000001 0000000000000004 - unknown_service/c@@# 6000 6000 - unset
+)") << done.error;
+  EXPECT_EQ(done.counts.rejected, 3);
+}
+
 TEST(ReadSpans, ZipkinsListsOfTraces) {
   EXPECT_EQ(
       read(
