@@ -48,15 +48,20 @@ JaegerTags read_jaeger_tags(const Json& tags, AttributeList& attributes) {
   return read;
 }
 
-// Nothing where the parent within the trace has an unreadable ID.
-std::optional<traces::SpanId> jaeger_parent(const Json& span, const traces::TraceId& trace) {
-  auto parent = parent_in(member(span, "parentSpanID"));
+struct JaegerParent {
+  std::optional<traces::SpanId> id;  // nothing where the parent within the trace has an unreadable ID
+  bool is_followed = false;          // it does not wait for the span
+};
+
+JaegerParent jaeger_parent(const Json& span, const traces::TraceId& trace) {
+  JaegerParent parent{.id = parent_in(member(span, "parentSpanID"))};
   bool is_child = false;
   for (const Json& reference : member(span, "references")) {
     const auto of = traces::parse_trace_id(text_in(member(reference, "traceID")));
     const bool says_child = text_in(member(reference, "refType")) == "CHILD_OF";
-    if (of == trace && (parent == 0 || (says_child && !is_child))) {
-      parent = parent_in(member(reference, "spanID"));
+    if (of == trace && (parent.id == 0 || (says_child && !is_child))) {
+      parent.id = parent_in(member(reference, "spanID"));
+      parent.is_followed = !says_child;
       is_child = says_child;
     }
   }
@@ -88,18 +93,22 @@ Status add_jaeger_span(const Json& json, Process& process, SpanSink& sink) {
   const ResourceIdentity& identity = process.identity;
   const auto trace = traces::parse_trace_id(text_in(member(json, "traceID"))).value_or(traces::TraceId{});
   const traces::SpanId id = traces::parse_span_id(text_in(member(json, "spanID"))).value_or(0);
-  const auto parent = jaeger_parent(json, trace);
-  if (!parent) {
+  const JaegerParent parent = jaeger_parent(json, trace);
+  if (!parent.id.has_value()) {
     return sink.reject_parent(id);
   }
   process.attributes.begin_span();
-  const JaegerTags tags = read_jaeger_tags(member(json, "tags"), process.attributes);
+  JaegerTags tags = read_jaeger_tags(member(json, "tags"), process.attributes);
+  if (parent.is_followed && tags.kind == traces::SpanKind::kUnspecified) {
+    // The only kind that no caller waits for.
+    tags.kind = traces::SpanKind::kConsumer;
+  }
   const int64_t start_ns = ns_from_us(member(json, "startTime"));
   const int64_t duration_ns = ns_from_us(member(json, "duration"));
   const bool is_sound = start_ns >= 0 && duration_ns >= 0 && duration_ns <= INT64_MAX - start_ns;
   return sink.add({.trace = trace,
                    .id = id,
-                   .parent = *parent,
+                   .parent = *parent.id,
                    .start_ns = start_ns,
                    .end_ns = is_sound ? start_ns + duration_ns : -1,
                    .service = identity.service(),

@@ -181,6 +181,23 @@ TEST(ReadSpans, Jaeger) {
   EXPECT_EQ(done.counts.format, TraceFormat::kJaeger);
 }
 
+// Else it would be put within its parent, and take the time of that away.
+TEST(ReadSpans, JaegersSpansThatFollowAreNotWaitedFor) {
+  const Read done = read(R"({"data": [{"traceID": "1", "processes": null, "spans": [
+    {"traceID": "1", "spanID": "a", "operationName": "order", "startTime": 1, "duration": 2, "references": null},
+    {"traceID": "1", "spanID": "b", "operationName": "bill", "startTime": 5, "duration": 9,
+     "references": [{"refType": "FOLLOWS_FROM", "traceID": "1", "spanID": "a"}],
+     "tags": [{"key": "raw", "type": "binary", "value": "AAEC"}, {"key": "ratio", "type": "float64", "value": 0.5}]},
+    {"traceID": "1", "spanID": "c", "operationName": "ship", "startTime": 5, "duration": 9,
+     "references": [{"refType": "FOLLOWS_FROM", "traceID": "1", "spanID": "a"}],
+     "tags": [{"key": "span.kind", "value": "server"}]}]}]})");
+  EXPECT_EQ(done.spans, R"(
+00000000000000000000000000000001 000000000000000a - unknown_service/order@@# 1000 3000 - unset
+00000000000000000000000000000001 000000000000000b 000000000000000a unknown_service/bill@@# 5000 14000 consumer unset
+00000000000000000000000000000001 000000000000000c 000000000000000a unknown_service/ship@@# 5000 14000 server unset
+)") << done.error;
+}
+
 TEST(ReadSpans, TablesAsPublished) {
   const Read done = read(
       "TraceID,SpanID,ParentID,PodName,OperationName,StartTimeUnixNano,EndTimeUnixNano,Duration\n"
