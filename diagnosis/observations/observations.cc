@@ -66,7 +66,10 @@ Observations observe(const traces::SpanSet& spans, const traces::Assembly& assem
         made.by_feature.emplace_back();
       }
       made.by_feature[place->second].push_back(observation);
-      made.machine_of_replica[span.replica] = span.machine;
+      // Not all spans of a replica name its machine.
+      if (span.machine != 0) {
+        made.machine_of_replica[span.replica] = span.machine;
+      }
       made.service_of_replica[span.replica] = span.service;
     }
   }

@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/stop_scope.h"
 #include "diagnosis/clouddiag/clouddiag.h"
@@ -310,6 +311,23 @@ TEST(SlowReplicas, AreNoneAmongEqualTimes) {
 TEST(SlowReplicas, AreSlowerByMoreThanAClockIsOff) {
   EXPECT_EQ(slow_when_replaced(1, 1.001), 0);
   EXPECT_EQ(slow_when_replaced(1, 1.2), 1);
+}
+
+TEST(Observations, KnowTheMachineOfAReplicaThatSomeSpansName) {
+  traces::SpanSet spans;
+  for (const auto& [id, machine] : {std::pair<uint64_t, const char*>{1, ""}, {2, "m1"}, {3, ""}}) {
+    ASSERT_TRUE(spans.add({.trace = {0, id},
+                           .id = id,
+                           .start_ns = static_cast<int64_t>(id),
+                           .end_ns = 10,
+                           .service = "web",
+                           .operation = "get",
+                           .replica = "web-0",
+                           .machine = machine}));
+  }
+  const Observations observed = observe(spans, traces::assemble(spans));
+  const uint32_t replica = spans.spans().front().replica;
+  EXPECT_EQ(spans.names().machines.name(observed.machine_of_replica[replica]), "m1");
 }
 
 // Calls of methods of one service as observe() has them, without spans.
