@@ -33,9 +33,10 @@ std::string what_there_is(const std::string& name, const traces::AttributeTable&
 Result<SpanColumn> SpanColumn::named(const std::string& name, const traces::SpanSet& spans) {
   SpanColumn made(spans);
   bool is_known = made.resolve(name);
-  const size_t colon = name.find(':');
-  if (!is_known && colon != std::string::npos) {
-    const traces::NameTable& services = spans.names().services;
+  // Names of services have colons, too: "unknown_service:node" is what OpenTelemetry calls one without a name.
+  const traces::NameTable& services = spans.names().services;
+  for (size_t colon = name.find(':'); !is_known && colon != std::string::npos;
+       colon = name.find(':', colon + 1)) {
     for (uint32_t service = 1; service < services.size(); ++service) {
       if (services.name(service) == std::string_view(name).substr(0, colon)) {
         made.service_ = service;

@@ -105,6 +105,19 @@ TEST(BucketReport, TakesAttributesByName) {
   EXPECT_THAT(regressions_in({}, {.attributes = {"size"}}), HasSubstr("all requests: "));
 }
 
+TEST(BucketReport, TakesVersionsOfAServiceWithAColonInItsName) {
+  std::string table = "trace_id,span_id,service,method,machine,version,start_ns,end_ns\n";
+  for (int64_t row = 1; row <= 100; ++row) {
+    table += fmt::format("{:x},1,unknown_service:node,get,m{},{},{},{}\n", row, row % 10,
+                         row <= 50 ? "1.0" : "1.1", row * 1'000'000, row * 1'000'000 + 500);
+  }
+  const traces::SpanSet spans = spans_in(table);
+  const auto made =
+      request_table(spans, traces::assemble(spans), {.version = "unknown_service:node:version"});
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_EQ(made->current_version(), "1.1");
+}
+
 // A row for each: a request of that version, a minute after the one before.
 std::string new_version_of(const std::vector<std::string>& versions) {
   std::string table = "trace_id,span_id,service,method,machine,version,start_ns,end_ns\n";
