@@ -13,6 +13,7 @@
 #include "base/byte_reader.h"
 #include "base/log.h"
 #include "base/memory_budget.h"
+#include "base/printable.h"
 #include "formats/decompress.h"
 #include "formats/traces/read_spans.h"
 #include "http/ignoring_case.h"
@@ -108,6 +109,25 @@ std::string json_answer(const formats::SpansRead& read) {
   return answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// As OTLP over HTTP has errors: a google.rpc.Status {message 2} in kind. In JSON it stands beside what our own clients read.
+http::Response otlp_error(const Error& error, bool is_json) {
+  http::Response response = http::error_response(error);
+  const std::string message = printable(error.text());
+  if (is_json) {
+    nlohmann::json document = nlohmann::json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+    if (document.is_object()) {
+      document["message"] = message;
+      response.body = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    }
+    return response;
+  }
+  response.content_type = kProtobufType;
+  response.body = '\x12';
+  put_varint(message.size(), response.body);
+  response.body += message;
+  return response;
+}
+
 // Threads that may read a body at once; the others wait for them, and for the disk. Use it with std::lock_guard.
 class ReadingSlots {
  public:
@@ -145,7 +165,7 @@ class TraceDoor {
     }
     const auto read = take(request, is_json ? formats::TraceFormat::kOtlpJson : formats::TraceFormat::kOtlp);
     if (!read) {
-      return http::error_response(read.error());
+      return otlp_error(read.error(), is_json);
     }
     return {.content_type = std::string(is_json ? kJsonType : kProtobufType),
             .body = is_json ? json_answer(*read) : protobuf_answer(*read)};

@@ -32,7 +32,8 @@ struct TraceDoorOptions {
   std::function<Status()> check_room = {};
 };
 
-// POST /v1/traces: OTLP over HTTP, Protobuf or JSON by its Content-Type, answered in kind; what is no span is counted in partial_success.
+// POST /v1/traces: OTLP over HTTP, Protobuf or JSON by its Content-Type, answered in kind; what is no span is counted in partial_success, and
+// an error is a Status.
 // POST /api/v2/spans: Zipkin's JSON, answered with 202. Either may be compressed (gzip, zstd). What is answered with success is on disk.
 // Right::kUpload, but not for machines, which speak for themselves alone: spans name services, replicas and machines of others, too. Borrows the
 // sink.

@@ -200,6 +200,23 @@ TEST_F(TraceDoorTest, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(sink_.texts, IsEmpty());
 }
 
+// A google.rpc.Status: message is its field 2.
+TEST_F(TraceDoorTest, SaysInKindWhatIsWrong) {
+  const http::Response protobuf = post_protobuf("\x0a\xff");
+  EXPECT_EQ(protobuf.status, 400);
+  EXPECT_EQ(protobuf.content_type, "application/x-protobuf");
+  ASSERT_GT(protobuf.body.size(), 3);
+  EXPECT_EQ(protobuf.body.front(), '\x12');
+  EXPECT_THAT(protobuf.body, HasSubstr("not request traces in a known format"));
+  const http::Response json = post_json("{");
+  EXPECT_EQ(json.status, 400);
+  EXPECT_EQ(json.content_type, "application/json");
+  const nlohmann::json document = nlohmann::json::parse(json.body, nullptr, false);
+  ASSERT_TRUE(document.is_object()) << json.body;
+  EXPECT_EQ(document.value("message", ""), "not a JSON document");
+  EXPECT_TRUE(document.contains("error")) << "for clients of Plimsoll";
+}
+
 TEST_F(TraceDoorTest, RefusesOtherCompressionsWhateverTheHeaderSays) {
   // 6 bytes that distinguish it, the last a zero.
   std::string xz_file = "\xFD\x37zXZ";
