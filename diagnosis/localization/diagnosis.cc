@@ -207,7 +207,7 @@ class Diagnostician {
     }
     if (only && is_only) {
       finding.replica = *only;
-      finding.machine = observations_.machine_of_replica[*only];
+      finding.machine = observations_.machine_of(finding.service, *only);
     }
   }
 
@@ -273,7 +273,7 @@ class Diagnostician {
           {.service = of.service,
            .operation = feature.operation,
            .replica = pair.replica,
-           .machine = observations_.machine_of_replica[pair.replica],
+           .machine = observations_.machine_of(of.service, pair.replica),
            .kind = feature.kind == Feature::Kind::kSelf ? Finding::Kind::kSlowItself
                    : pair.is_callee                     ? Finding::Kind::kSlowNetwork
                                                         : Finding::Kind::kSlowCaller,

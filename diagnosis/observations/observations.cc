@@ -42,8 +42,6 @@ Observations observe(const traces::SpanSet& spans, const traces::Assembly& assem
   constexpr float kMsPerNs = 1e-6F;
   Observations made;
   made.traces = assembly.traces.size();
-  made.machine_of_replica.resize(spans.names().replicas.size());
-  made.service_of_replica.resize(spans.names().replicas.size());
   boost::unordered_flat_map<Feature, uint32_t, FeatureHash> known;
   for (uint32_t trace = 0; trace < assembly.traces.size(); ++trace) {
     const auto nodes = assembly.nodes_of(assembly.traces[trace]);
@@ -67,10 +65,9 @@ Observations observe(const traces::SpanSet& spans, const traces::Assembly& assem
       }
       made.by_feature[place->second].push_back(observation);
       // Not all spans of a replica name its machine.
-      if (span.machine != 0) {
-        made.machine_of_replica[span.replica] = span.machine;
+      if (span.replica != 0 && span.machine != 0) {
+        made.machines.insert_or_assign(std::pair(span.service, span.replica), span.machine);
       }
-      made.service_of_replica[span.replica] = span.service;
     }
   }
   for (auto& observations : made.by_feature) {

@@ -1,7 +1,9 @@
 // What call trees are judged by: how long each call took itself, and how long it waited between two services.
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "traces/assembly/assembly.h"
@@ -44,9 +46,15 @@ struct Observations {
   std::vector<std::vector<Observation>> by_feature;
   // Calls of one request wait for the same things: requests are what is independent.
   std::vector<std::vector<RequestMean>> by_request;
-  std::vector<uint32_t> machine_of_replica;  // 0: unknown
-  std::vector<uint32_t> service_of_replica;
+  // By service and replica: two services may name their replicas alike ("0").
+  boost::unordered_flat_map<std::pair<uint32_t, uint32_t>, uint32_t> machines;
   size_t traces = 0;
+
+  // That a replica of a service runs on; 0: unknown.
+  uint32_t machine_of(uint32_t service, uint32_t replica) const {
+    const auto found = machines.find(std::pair(service, replica));
+    return found == machines.end() ? 0 : found->second;
+  }
 };
 
 // 16 to 24 bytes a span; about 0.2 us each.

@@ -313,21 +313,29 @@ TEST(SlowReplicas, AreSlowerByMoreThanAClockIsOff) {
   EXPECT_EQ(slow_when_replaced(1, 1.2), 1);
 }
 
-TEST(Observations, KnowTheMachineOfAReplicaThatSomeSpansName) {
+// Not all spans of a replica name its machine, and the replicas of another service have the same names.
+TEST(Observations, KnowTheMachinesOfReplicas) {
   traces::SpanSet spans;
-  for (const auto& [id, machine] : {std::pair<uint64_t, const char*>{1, ""}, {2, "m1"}, {3, ""}}) {
+  uint64_t id = 0;
+  for (const auto& [service, machine] :
+       {std::pair{"web", ""}, {"web", "m1"}, {"cart", "m2"}, {"web", ""}, {"ads", ""}}) {
+    ++id;
     ASSERT_TRUE(spans.add({.trace = {0, id},
                            .id = id,
-                           .start_ns = static_cast<int64_t>(id),
+                           .start_ns = 1,
                            .end_ns = 10,
-                           .service = "web",
+                           .service = service,
                            .operation = "get",
-                           .replica = "web-0",
+                           .replica = "0",
                            .machine = machine}));
   }
   const Observations observed = observe(spans, traces::assemble(spans));
-  const uint32_t replica = spans.spans().front().replica;
-  EXPECT_EQ(spans.names().machines.name(observed.machine_of_replica[replica]), "m1");
+  std::string machines;
+  for (const traces::Span& span : spans.spans()) {
+    machines +=
+        std::string(spans.names().machines.name(observed.machine_of(span.service, span.replica))) + " ";
+  }
+  EXPECT_EQ(machines, "m1 m1 m2 m1  ");
 }
 
 // Calls of methods of one service as observe() has them, without spans.
