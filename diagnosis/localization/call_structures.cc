@@ -242,7 +242,9 @@ std::vector<CallStructures::ServiceVotes> CallStructures::votes(const Sides& sid
   for (const auto& [service, of] : sums) {
     const auto n = static_cast<double>(window);
     const double usual_share = static_cast<double>(of.reference) / static_cast<double>(reference);
-    const double expected = n * usual_share;
+    // Jeffreys' estimate: that a short reference has none does not mean that a long window may have none.
+    const double expected =
+        n * (static_cast<double>(of.reference) + 0.5) / (static_cast<double>(reference) + 1);
     // Poisson's variance of both counts, and one more: of nothing expected a single vote is no surprise.
     const double variance = expected * (1 + n / static_cast<double>(reference)) + 1;
     const double z = (static_cast<double>(of.window) - expected) / std::sqrt(variance);

@@ -487,6 +487,38 @@ TEST(CallStructures, KnowThatTheReferenceMakesRareCallsToo) {
   EXPECT_FALSE(found.stands_out());
 }
 
+// One request in a hundred is made again. In 100 requests of the reference there is none by chance, now and then.
+TEST(CallStructures, ExpectRareCallsThatAShortReferenceLacks) {
+  constexpr uint64_t kReference = 100;
+  constexpr uint64_t kWindow = 2000;
+  constexpr int kTrials = 40;
+  int claimed = 0;
+  for (uint64_t seed = 0; seed < kTrials; ++seed) {
+    std::mt19937_64 random(800 + seed);
+    traces::SpanSet spans;
+    Sides sides;
+    for (uint64_t i = 1; i <= kReference + kWindow; ++i) {
+      sides.push_back(i <= kReference ? Side::kReference : Side::kWindow);
+      const uint64_t calls = random() % 100 == 0 ? 2 : 1;
+      for (uint64_t id = 1; id <= 1 + calls; ++id) {
+        const auto start_ns = static_cast<int64_t>(1'000'000'000 * i + id);
+        ASSERT_TRUE(spans.add({.trace = {0, i},
+                               .id = id,
+                               .parent = id == 1 ? 0U : 1U,
+                               .start_ns = start_ns,
+                               .end_ns = start_ns + 1000,
+                               .service = "web",
+                               .operation = id == 1   ? "get"
+                                            : id == 2 ? "query"
+                                                      : "retry"}));
+      }
+    }
+    const traces::Assembly assembly = traces::assemble(spans);
+    claimed += diagnose(Requests(spans, assembly), sides).stands_out() ? 1 : 0;
+  }
+  EXPECT_LE(claimed, 2) << "of " << kTrials;
+}
+
 // Requests with one method each have another category each kind; one has more methods than are decomposed.
 TEST(CloudDiag, SkipsCategoriesThatAreTooLarge) {
   traces::SpanSet spans;
