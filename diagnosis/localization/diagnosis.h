@@ -44,10 +44,10 @@ struct Diagnosis {
   std::vector<Finding> findings;  // the highest score first; claimed ones are not left out for others
   size_t window = 0;              // requests
   size_t reference = 0;
-  double excess_ms = 0;        // of all features together, window against reference
+  double excess_ms = 0;  // of all features together, window against reference
   // Of parts of the reference against its rest: three in four have less; all, where the window has under kMinBlock requests.
   double usual_excess_ms = 0;
-  size_t slow_pairs = 0;       // of feature and replica, among the replicas of a service
+  size_t slow_pairs = 0;  // of feature and replica, among the replicas of a service
   std::vector<std::string> notes;
 
   bool stands_out() const { return std::ranges::any_of(findings, &Finding::is_claimed); }

@@ -18,7 +18,7 @@ struct SlowReplica {
   uint32_t feature = 0;  // index into Observations::features
   uint32_t replica = 0;
   bool is_callee = false;  // of a gap: the replica that is called is the slow one
-  size_t calls = 0;  // a request's calls on the replica are one, their mean
+  size_t calls = 0;        // a request's calls on the replica are one, their mean
   size_t exceeding = 0;
   double usual_share = 0;  // of calls of the other replicas that exceed
   double auc = 0.5;        // how often one of its calls takes longer than one of the others
