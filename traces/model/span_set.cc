@@ -1,5 +1,7 @@
 #include "traces/model/span_set.h"
 
+#include <utility>
+
 namespace plimsoll::traces {
 namespace {
 
@@ -7,9 +9,15 @@ Status check(const NamedSpan& span) {
   if (!span.trace.is_valid() || span.id == 0) {
     return fail(ErrorCode::kInvalid, "a span has no {} ID", span.id == 0 ? "span" : "trace");
   }
-  for (const int64_t time_ns : {span.start_ns, span.end_ns}) {
-    if (time_ns < 0 || time_ns > kMaxSpanTimeNs) {
-      return fail(ErrorCode::kInvalid, "span {} has the time {} ns", span_id_text(span.id), time_ns);
+  // Readers have -1 for what is missing or no number.
+  for (const auto& [time_ns, name] : {std::pair(span.start_ns, "start"), std::pair(span.end_ns, "end")}) {
+    if (time_ns < 0) {
+      return fail(ErrorCode::kInvalid, "span {} has no {} time that can be read", span_id_text(span.id),
+                  name);
+    }
+    if (time_ns > kMaxSpanTimeNs) {
+      return fail(ErrorCode::kInvalid, "span {} has the {} time {} ns, which is after the year 2116",
+                  span_id_text(span.id), name, time_ns);
     }
   }
   return {};

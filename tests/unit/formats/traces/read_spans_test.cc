@@ -232,6 +232,19 @@ TEST(ReadSpans, CountsSpansThatCannotBe) {
   EXPECT_EQ(done.counts.first_rejection, "a span has no trace ID");
 }
 
+TEST(ReadSpans, SaysWhichTimeOfASpanIsNone) {
+  const auto first_rejection = [](const std::string& times) {
+    return read(R"({"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "1", "spanId": "2")" + times +
+                "}]}]}]}")
+        .counts.first_rejection;
+  };
+  EXPECT_EQ(first_rejection(""), "span 0000000000000002 has no start time that can be read");
+  EXPECT_EQ(first_rejection(R"(, "startTimeUnixNano": "5")"),
+            "span 0000000000000002 has no end time that can be read");
+  EXPECT_EQ(first_rejection(R"(, "startTimeUnixNano": 5, "endTimeUnixNano": 9000000000000000000)"),
+            "span 0000000000000002 has the end time 9000000000000000000 ns, which is after the year 2116");
+}
+
 // As roots they would be requests of their own.
 TEST(ReadSpans, RejectsSpansWithUnreadableParents) {
   const Read table = read(
