@@ -46,6 +46,8 @@ std::string otlp_value_text(const Json& value) {
              : "";
 }
 
+constexpr std::array<const char*, 3> kListNames{"resourceSpans", "resource_spans", "batches"};
+
 // In the order of their numbers, without the prefix of their type.
 constexpr std::array<std::string_view, 6> kKindNames{"UNSPECIFIED", "INTERNAL", "SERVER",
                                                      "CLIENT",      "PRODUCER", "CONSUMER"};
@@ -143,10 +145,20 @@ const Json& scope_spans_of(const Json& resource_spans) {
 
 }  // namespace
 
+bool is_otlp_json(const Json& document) {
+  return document.is_object() &&
+         std::ranges::any_of(kListNames, [&document](const char* name) { return document.contains(name); });
+}
+
 Status read_otlp_json(const Json& document, SpanSink& sink) {
-  const Json& all = member(document, "resourceSpans", "resource_spans");
-  if (!all.is_array() && !all.is_null()) {
-    return with_field(fail(ErrorCode::kCorrupt, "not a list of OTLP's resource spans"), "resourceSpans");
+  const auto* const name =
+      std::ranges::find_if(kListNames, [&](const char* of) { return !member(document, of).is_null(); });
+  if (name == kListNames.end()) {
+    return {};
+  }
+  const Json& all = member(document, *name);
+  if (!all.is_array()) {
+    return with_field(fail(ErrorCode::kCorrupt, "not a list of OTLP's resource spans"), *name);
   }
   ResourceIdentity identity;
   AttributeList attributes(sink.spans());

@@ -10,7 +10,10 @@
 
 namespace plimsoll::formats {
 
-// A document with "resourceSpans". kCorrupt where they are no list; null is an empty one. Unknown members are passed over.
+// Whether it has spans at its top: "resourceSpans", or "batches", which is what Tempo's API calls them.
+bool is_otlp_json(const Json& document);
+
+// Such a document. kCorrupt where they are no list; null is an empty one. Unknown members are passed over.
 Status read_otlp_json(const Json& document, SpanSink& sink);
 
 }  // namespace plimsoll::formats

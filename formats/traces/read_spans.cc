@@ -28,8 +28,7 @@ Result<TraceFormat> read_document(const Json& document, SpanSink& sink) {
   if (document.is_object() && document.empty()) {
     return TraceFormat::kOtlpJson;
   }
-  const bool is_otlp =
-      document.is_object() && (document.contains("resourceSpans") || document.contains("resource_spans"));
+  const bool is_otlp = is_otlp_json(document);
   if (document.is_array() || is_otlp) {
     const Status read = is_otlp ? read_otlp_json(document, sink) : read_zipkin(document, sink);
     return read ? Result<TraceFormat>(is_otlp ? TraceFormat::kOtlpJson : TraceFormat::kZipkin)

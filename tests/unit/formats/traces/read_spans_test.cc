@@ -84,6 +84,17 @@ TEST(ReadSpans, OtlpJsonAsProtobufPrintsIt) {
   EXPECT_EQ(done.counts.format, TraceFormat::kOtlpJson);
 }
 
+TEST(ReadSpans, OtlpJsonOfTemposApi) {
+  const Read done = read(R"({"batches": [{
+    "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "web"}}]},
+    "scopeSpans": [{"scope": {}, "spans": [
+      {"traceId": "AAAAAAAAAAAAAAAAAAAAAQ==", "spanId": "AAAAAAAAAAI=", "name": "get",
+       "startTimeUnixNano": "5", "endTimeUnixNano": "6", "kind": "SPAN_KIND_SERVER"}]}]}]})");
+  EXPECT_EQ(done.spans, "\n00000000000000000000000000000001 0000000000000002 - web/get@@# 5 6 server unset\n")
+      << done.error;
+  EXPECT_EQ(done.counts.format, TraceFormat::kOtlpJson);
+}
+
 TEST(ReadSpans, OtlpJsonWithUnreadableIdsAndUnknownEnums) {
   const Read done = read(R"({"resourceSpans": [{"instrumentationLibrarySpans": [{"spans": [
     {"traceId": "01", "spanId": "02", "name": "a", "startTimeUnixNano": 5, "endTimeUnixNano": 6,
