@@ -1,8 +1,9 @@
 #include "store/draws/draw_rows.h"
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <format>
 #include <utility>
 
 namespace plimsoll::store {
@@ -111,11 +112,11 @@ Status replace_kinds(sqlite::Database& database, std::string_view draw, const Dr
 }
 
 std::string select_draws(std::string_view which) {
-  return std::format("{}{}", kDrawColumns, which);
+  return fmt::format("{}{}", kDrawColumns, which);
 }
 
 std::string select_machines(std::string_view which) {
-  return std::format("{}{}", kMachineColumns, which);
+  return fmt::format("{}{}", kMachineColumns, which);
 }
 
 Result<std::vector<DrawWithMachines>> read_draws(sqlite::Database& database, Result<sqlite::Statement> rows) {
