@@ -14,6 +14,8 @@ namespace {
 
 // Raised with a change that programs of before cannot read; a further column with a default is none.
 constexpr uint32_t kTablesFormat = 1;
+// The rows of the main database are not all there are: a release that knows no shards must not take them for all.
+constexpr uint32_t kShardedFormat = 2;
 
 constexpr std::string_view kDense = "Delta, ZSTD";  // IDs, which ascend in the order of a table
 constexpr std::string_view kPacked = "ZSTD";
@@ -372,19 +374,20 @@ Result<uint32_t> newest_format(Connection& connection) {
                      : fail(ErrorCode::kCorrupt, "reading the format of the tables: the answer is empty");
 }
 
-Status settle_format(Connection& connection) {
+// At least this one.
+Status settle_format(Connection& connection, uint32_t wanted) {
   const auto format = newest_format(connection);
   if (!format) {
     return propagate(format);
   }
-  if (*format > kTablesFormat) {
+  if (*format > kShardedFormat) {
     return with_hint(fail(ErrorCode::kUnsupported, "the tables have format {}; this release reads up to {}",
-                          *format, kTablesFormat),
+                          *format, kShardedFormat),
                      "use the release that wrote them, or a later one");
   }
-  return *format == kTablesFormat ? Status()
-                                  : connection.insert("formats", table_called("formats").columns(),
-                                                      RowBinaryWriter().number(kTablesFormat).bytes());
+  return *format >= wanted ? Status()
+                           : connection.insert("formats", table_called("formats").columns(),
+                                               RowBinaryWriter().number(wanted).bytes());
 }
 
 }  // namespace
@@ -462,8 +465,12 @@ Status prepare_tables(Connection& connection) {
     return propagate(version);
   }
   // Before the columns: tables of a later release stay as they are.
-  const Status settled = settle_format(connection);
+  const Status settled = settle_format(connection, kTablesFormat);
   return settled ? add_missing_columns(connection, *version) : settled;
+}
+
+Status note_shards(Connection& main) {
+  return settle_format(main, kShardedFormat);
 }
 
 }  // namespace plimsoll::store::clickhouse

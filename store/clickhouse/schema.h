@@ -43,6 +43,9 @@ const Table& table_called(std::string_view name);
 // replicated and must not be, or the other way round. Another process may do the same at the same time.
 Status prepare_tables(Connection& connection);
 
+// From now on releases that know no shards refuse to write to the main database, whose rows are not all any more. Its tables are there.
+Status note_shards(Connection& main);
+
 // Drops all tables of each host, and the note whose rows they are last. May be repeated after a failure. No process may read the tables meanwhile.
 Status drop_tables(const ConnectionOptions& options);
 

@@ -174,7 +174,8 @@ Status settle_shards(Connection& main, std::span<const ConnectionOptions> furthe
     const auto first = begin_session(main);
     store = first ? mark_of_store(main) : propagate(first);
   }
-  const auto used = store ? used_shards(main) : propagate(store);
+  const Status noted = store ? note_shards(main) : propagate(store);
+  const auto used = noted ? used_shards(main) : propagate(noted);
   if (!used) {
     return propagate(used);
   }
