@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "appprof/mapped_once.h"
+#include "appprof/sampling.h"
 #include "appprof/thread_state.h"
 
 namespace plimsoll::appprof {
@@ -69,7 +70,9 @@ class ThreadTimers {
   }
 
  private:
-  static bool start(pid_t thread, timer_t& timer) {
+  // The first signal comes after a random part of a period: a thread that uses less than one has a sample as often as it should. After a
+  // whole period, none of a thousand threads that use 8 ms each would have any.
+  bool start(pid_t thread, timer_t& timer) {
     sigevent event{};
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = SIGPROF;
@@ -80,7 +83,8 @@ class ThreadTimers {
       return false;
     }
     const timespec period{0, kPeriodNs};
-    const itimerspec times{period, period};
+    const timespec first{0, 1 + static_cast<long>(random_.next() % uint64_t{kPeriodNs})};
+    const itimerspec times{period, first};
     if (::timer_settime(timer, 0, &times, nullptr) != 0) {
       ::timer_delete(timer);
       return false;
@@ -89,6 +93,7 @@ class ThreadTimers {
   }
 
   std::map<pid_t, timer_t> timers_;
+  RandomBits random_{static_cast<uint64_t>(monotonic_ns())};
 };
 
 int64_t process_cpu_ns() {

@@ -50,7 +50,8 @@ class SampleLog {
   std::atomic<uint64_t> lost_{0};
 };
 
-// samples/count, cpu/nanoseconds, until `wait(ns)` is false. Of the threads that are listed, ten times a second; nanoseconds are scaled
+// samples/count, cpu/nanoseconds, until `wait(ns)` is false. Of the threads that are listed, ten times a second; a thread's first sample
+// comes after a random part of the period, so that the expected number is its CPU time over the period. Nanoseconds are scaled
 // so that their sum is the process's CPU time, which hides what has no samples: threads that block SIGPROF, or live shorter than
 // 100 ms. Ends early where the program takes SIGPROF meanwhile. One at a time: the caller sees to it. In `why` what does not
 // work; empty: all is well.

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "appprof/appprof.h"
 #include "appprof/thread_sampler.h"
@@ -122,6 +123,61 @@ TEST(AppprofCpu, TwoThreadsHaveTheirCpuTime) {
   }
   EXPECT_NEAR(samples * static_cast<double>(profile.period), used_ns, 0.2 * used_ns)
       << "not by scaling alone";
+}
+
+// So much CPU time of the calling thread.
+void burn_of_thread(int64_t ns) {
+  const auto used_ns = [] {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  };
+  for (const int64_t until_ns = used_ns() + ns; used_ns() < until_ns;) {
+  }
+}
+
+// Each uses half a period. The number of samples is random, 50 at most on average, fewer where the kernel looks at timers rarely.
+TEST(AppprofCpu, ThreadsThatUseLessThanAPeriodHaveSamples) {
+  constexpr int kThreads = 100;
+  ASSERT_TRUE(allocate_label_table());
+  std::atomic<bool> may_burn{false}, may_end{false};
+  std::atomic<int> burnt{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      may_burn.wait(false);
+      {
+        const Label label("request", "short");
+        burn_of_thread(5'000'000);
+      }
+      ++burnt;
+      burnt.notify_all();
+      may_end.wait(false);
+    });
+  }
+  const auto until_all_have_burnt = [&](int64_t) {
+    may_burn = true;
+    may_burn.notify_all();
+    for (int done = burnt.load(); done < kThreads; done = burnt.load()) {
+      burnt.wait(done);
+    }
+    return false;
+  };
+  std::string why;
+  const Profile profile = take_cpu_profile([] { return thread_ids({}); }, until_all_have_burnt, why);
+  until_all_have_burnt(0);  // also where the profile was refused
+  may_end = true;
+  may_end.notify_all();
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  ASSERT_EQ(why, "");
+  double samples = 0;
+  for (const Sample& sample : profile.samples) {
+    samples += sample.labels == Labels{{"request", "short"}} ? sample.values[0] : 0;
+  }
+  EXPECT_GT(samples, 0);
+  EXPECT_LT(samples, 80);
 }
 
 TEST(AppprofCpu, AProgramThatExecutesAnotherMeanwhileDoesNotEndIt) {
