@@ -4,29 +4,60 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <string_view>
 
 #include "appprof/mappings.h"
 
 namespace plimsoll::appprof {
 namespace {
 
-std::string quoted(const std::string& text) {
+// Bytes of the UTF-8 character that the text begins with; 0: it begins with none (RFC 3629).
+size_t utf8_size(std::string_view text) {
+  const auto byte = [text](size_t i) -> unsigned {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const unsigned first = byte(0);
+  const size_t size = first < 0x80                    ? 1
+                      : first >= 0xC2 && first < 0xE0 ? 2
+                      : first >= 0xE0 && first < 0xF0 ? 3
+                      : first >= 0xF0 && first < 0xF5 ? 4
+                                                      : 0;
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) {
+      return 0;
+    }
+  }
+  // Longer than need be, halves of pairs, beyond the last character.
+  const unsigned second = byte(1);
+  const bool is_wrong = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+                        (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
+  return is_wrong ? 0 : size;
+}
+
+// A label may have any bytes, JSON none but UTF-8's.
+std::string quoted(std::string_view text) {
   std::string json = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
+  while (!text.empty()) {
+    const char c = text.front();
+    const size_t size = utf8_size(text);
+    if (size == 0) {
+      json += "\\ufffd";
+    } else if (c == '"' || c == '\\') {
       json += '\\';
       json += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+    } else if (size == 1 && static_cast<unsigned char>(c) < 0x20) {
       char escape[8];
       std::snprintf(escape, sizeof(escape), "\\u%04x", static_cast<unsigned>(c));
       json += escape;
     } else {
-      json += c;
+      json += text.substr(0, size);
     }
+    text.remove_prefix(std::max<size_t>(size, 1));
   }
   return json + "\"";
 }
@@ -42,18 +73,18 @@ std::string list_of(const std::vector<std::string>& texts) {
 }  // namespace
 
 std::string to_json(const Announcement& announcement) {
-  std::ostringstream json;
-  json << "{\"format\": 1, \"pid\": " << announcement.pid << ", \"start_ticks\": " << announcement.start_ticks
-       << ", \"address\": " << quoted(announcement.address)
-       << ", \"requires_token\": " << (announcement.requires_token ? "true" : "false")
-       << ", \"kinds\": " << list_of(announcement.kinds)
-       << ", \"problems\": " << list_of(announcement.problems) << ", \"labels\": {";
+  // No stream: its numbers would be those of the program's locale ("12.345").
+  std::string json = "{\"format\": 1, \"pid\": " + std::to_string(announcement.pid) +
+                     ", \"start_ticks\": " + std::to_string(announcement.start_ticks) +
+                     ", \"address\": " + quoted(announcement.address) +
+                     ", \"requires_token\": " + (announcement.requires_token ? "true" : "false") +
+                     ", \"kinds\": " + list_of(announcement.kinds) +
+                     ", \"problems\": " + list_of(announcement.problems) + ", \"labels\": {";
   for (size_t i = 0; i < announcement.labels.size(); ++i) {
-    json << (i == 0 ? "" : ", ") << quoted(announcement.labels[i].first) << ": "
-         << quoted(announcement.labels[i].second);
+    json += (i == 0 ? "" : ", ") + quoted(announcement.labels[i].first) + ": " +
+            quoted(announcement.labels[i].second);
   }
-  json << "}}\n";
-  return json.str();
+  return json + "}}\n";
 }
 
 std::string announcement_path(const std::string& folder, pid_t pid, uint64_t start_ticks) {

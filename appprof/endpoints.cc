@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <sstream>
 
 #include "appprof/endpoint_answers.h"
 #include "appprof/heap.h"
@@ -114,14 +113,14 @@ std::vector<std::string> Endpoints::problems() {
 }
 
 Response Endpoints::index(const Request&, const RequestTime&) {
-  std::ostringstream text;
-  text << "Profiles of process " << ::getpid() << "\n\n";
+  // No stream: its numbers would be those of the program's locale ("12.345").
+  std::string text = "Profiles of process " + std::to_string(::getpid()) + "\n\n";
   for (const Route& route : routes()) {
-    text << route.path << std::string(route.path.size() < 26 ? 26 - route.path.size() : 1, ' ') << route.what
-         << "\n";
+    text += route.path + std::string(route.path.size() < 26 ? 26 - route.path.size() : 1, ' ') + route.what +
+            "\n";
   }
   for (const auto& [key, value] : settings_.labels) {
-    text << "\nlabel " << key << ": " << value;
+    text += "\nlabel " + key + ": " + value;
   }
   std::vector<std::string> all_problems = problems();
   {
@@ -129,10 +128,9 @@ Response Endpoints::index(const Request&, const RequestTime&) {
     all_problems.insert(all_problems.end(), added_problems_.begin(), added_problems_.end());
   }
   for (const std::string& problem : all_problems) {
-    text << "\nnot available: " << problem;
+    text += "\nnot available: " + problem;
   }
-  text << "\n";
-  return plain_text(text.str());
+  return plain_text(text + "\n");
 }
 
 Profile Endpoints::taken(Profile (*take)()) const {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <sstream>
 
 #include "appprof/holders.h"
 #include "appprof/sample_limit.h"
 #include "appprof/site_table.h"
+#include "appprof/text_sink.h"
 #include "appprof/thread_state.h"
 
 namespace plimsoll::appprof {
@@ -160,25 +160,34 @@ Profile condition_profile() {
 }
 
 std::string contention_text(const Profile& profile) {
-  std::ostringstream text;
-  int64_t lost = 0;
+  // No stream: its numbers would be those of the program's locale ("12.345").
+  StringSink sink;
+  // None is below 0: sums only grow.
+  const auto natural = [](double value) { return static_cast<uint64_t>(std::llround(value)); };
+  uint64_t lost = 0;
   for (const Sample& sample : profile.samples) {
-    lost += sample.stack.empty() ? std::llround(sample.values[0]) : 0;
+    lost += sample.stack.empty() ? natural(sample.values[0]) : 0;
   }
-  text << "--- contention:\ncycles/second=1000000000\nsampling period=1\nms since reset="
-       << profile.duration_ns / 1'000'000 << "\ndiscarded samples=" << lost << "\n";
-  text << std::hex << std::showbase;
+  sink.text("--- contention:\ncycles/second=1000000000\nsampling period=1\nms since reset=");
+  write_number(sink, static_cast<uint64_t>(std::max<int64_t>(profile.duration_ns, 0) / 1'000'000));
+  sink.text("\ndiscarded samples=");
+  write_number(sink, lost);
+  sink.text("\n");
   for (const Sample& sample : profile.samples) {
     if (!sample.stack.empty()) {
-      text << "  " << std::dec << std::llround(sample.values[1]) << " " << std::llround(sample.values[0])
-           << " @" << std::hex;
+      sink.text("  ");
+      write_number(sink, natural(sample.values[1]));
+      sink.text(" ");
+      write_number(sink, natural(sample.values[0]));
+      sink.text(" @");
       for (const uintptr_t address : sample.stack) {
-        text << " " << address;
+        sink.text(" 0x");
+        write_number(sink, address, 16);
       }
-      text << "\n";
+      sink.text("\n");
     }
   }
-  return text.str();
+  return sink.take();
 }
 
 }  // namespace plimsoll::appprof

@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
+#include <string>
+#include <utility>
 
 #include "appprof/cpu.h"
 #include "appprof/endpoint_answers.h"
 #include "appprof/endpoints.h"
 #include "appprof/mappings.h"
 #include "appprof/symbols.h"
+#include "appprof/text_sink.h"
 #include "appprof/thread_sampler.h"
 
 namespace plimsoll::appprof {
@@ -15,7 +18,7 @@ namespace {
 
 // Of one request for names.
 constexpr size_t kMaxAddresses = 50'000;
-constexpr std::streamoff kMaxSymbolBytes = 16 << 20;
+constexpr size_t kMaxSymbolBytes = 16 << 20;
 
 // Sleeps for so long, up to the end of the profile; false: it is there, or the request ended before it.
 std::function<bool(int64_t)> waiting(const RequestTime& time, int64_t until_ns, bool& is_whole) {
@@ -88,11 +91,12 @@ Response Endpoints::wall(const Request& request, const RequestTime& time) {
 
 Response Endpoints::threads(const Request& request, const RequestTime& time) {
   if (wants_text(request)) {
-    std::ostringstream text;
+    // No stream: its numbers would be those of the program's locale ("12.345").
+    std::string text;
     for (const ThreadInfo& thread : list_threads()) {
-      text << thread.id << " " << thread.state << " " << thread.name << "\n";
+      text += std::to_string(thread.id) + " " + thread.state + " " + thread.name + "\n";
     }
-    return plain_text(text.str());
+    return plain_text(std::move(text));
   }
   const Exclusive exclusive(is_sampling_);
   if (!exclusive) {
@@ -136,13 +140,15 @@ Response Endpoints::symbol(const Request& request, const RequestTime&) {
   const CodeMap code = CodeMap::read();
   const std::lock_guard lock(mutex_);
   const std::vector<std::string> names = names_of(code, addresses);
-  std::ostringstream text;
-  for (size_t i = 0; i < names.size() && text.tellp() < kMaxSymbolBytes; ++i) {
+  std::string text;
+  for (size_t i = 0; i < names.size() && text.size() < kMaxSymbolBytes; ++i) {
     if (!names[i].empty()) {
-      text << "0x" << std::hex << addresses[i] << "\t" << names[i] << "\n";
+      StringSink address;
+      write_number(address, addresses[i], 16);
+      text += "0x" + address.take() + "\t" + names[i] + "\n";
     }
   }
-  return plain_text(text.str());
+  return plain_text(std::move(text));
 }
 
 }  // namespace plimsoll::appprof
