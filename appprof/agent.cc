@@ -17,6 +17,7 @@
 #include "appprof/http_server.h"
 #include "appprof/locks.h"
 #include "appprof/oom_dump.h"
+#include "appprof/thread_sampler.h"
 #include "appprof/thread_state.h"
 #include "appprof/unwind.h"
 
@@ -156,6 +157,7 @@ void after_fork_in_child() {
   reset_locks_in_child();
   reset_heap_in_child();
   reset_oom_dump_in_child();
+  reset_thread_sampler_in_child();
   g_burst_ring.clear_in_child();
   const bool is_serving = g_is_serving.exchange(false);
   Agent* parents = g_agent.exchange(nullptr);

@@ -34,6 +34,9 @@ Profile take_wall_profile(const ThreadSamplerOptions& options, const std::functi
 Profile take_thread_profile(const ThreadSamplerOptions& options, const std::function<bool(int64_t ns)>& wait,
                             std::string& why);
 
+// In a child that has just been forked, maybe while a thread that it does not have was answering: that answer is never finished.
+void reset_thread_sampler_in_child() noexcept;
+
 // Of the process, without those of `is_own`, which may be empty.
 std::vector<pid_t> thread_ids(const std::function<bool(pid_t)>& is_own);
 

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <future>
 #include <string>
 #include <thread>
 
 #include "appprof/appprof.h"
+#include "appprof/thread_sampler.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/appprof/announced.h"
 
@@ -80,6 +82,48 @@ TEST(AppprofFork, AChildAnnouncesItselfWhereAsked) {
             }),
             3);
   stop();
+}
+
+// Waits below so many calls: a thread with a deep stack takes long to answer.
+[[gnu::noinline]] void wait_deep_down(int calls, std::future<void>& end) {
+  if (calls > 0) {
+    wait_deep_down(calls - 1, end);
+  } else {
+    end.wait();
+  }
+  // Not a last call, which would be a jump.
+  asm volatile("" ::: "memory");  // NOLINT(hicpp-no-assembler)
+}
+
+// The answer that the other thread was writing in the parent is not waited for in the child.
+TEST(AppprofFork, AChildForkedWhileAThreadAnswersHasStacksOfItsOwn) {
+  ASSERT_TRUE(start({.listen = "127.0.0.1:0"}));  // the handlers of forks are there
+  stop();
+  std::promise<void> end;
+  std::future<void> at_end = end.get_future();
+  std::thread deep([&] { wait_deep_down(60, at_end); });
+  std::atomic<bool> is_over{false};
+  std::thread asking([&] {
+    std::string why;
+    while (!is_over.load()) {
+      take_thread_profile({}, [](int64_t) { return true; }, why);
+    }
+  });
+  int without = 0;
+  for (int i = 0; i < 200; ++i) {
+    without += in_child([] {
+                 std::string why;
+                 const Profile profile = take_thread_profile({}, [](int64_t) { return true; }, why);
+                 return profile.samples.size() == 1 && !profile.samples[0].stack.empty() ? 3 : 4;
+               }) == 3
+                   ? 0
+                   : 1;
+  }
+  is_over = true;
+  asking.join();
+  end.set_value();
+  deep.join();
+  EXPECT_EQ(without, 0);
 }
 
 }  // namespace
