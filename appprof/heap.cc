@@ -350,7 +350,8 @@ Profile allocation_profile() {
   profile.period_type = {"space", "bytes"};
   profile.period = appprof_sample_parameter;
   profile.time_ns = unix_time_ns();
-  profile.duration_ns = monotonic_ns() - g_allocations_began_ns.load();
+  profile.monotonic_ns = monotonic_ns();
+  profile.duration_ns = profile.monotonic_ns - g_allocations_began_ns.load();
   add_sites(g_allocations, profile);
   return profile;
 }
@@ -361,6 +362,7 @@ Profile growth_profile() {
   profile.period_type = {"space", "bytes"};
   profile.period = 1;
   profile.time_ns = unix_time_ns();
+  profile.monotonic_ns = monotonic_ns();
   const std::unique_ptr<void*[]> entries(tcmalloc().ReadHeapGrowthStackTraces());
   for_each_entry(entries.get(), [&](uintptr_t count, uintptr_t bytes, std::span<void*> stack) {
     const StackNote note = take_note(stack);

@@ -133,7 +133,8 @@ static Profile profile_of_waits(const SiteTable& sites, const std::string& what,
   profile.period_type = {"contentions", "count"};
   profile.period = 1;
   profile.time_ns = unix_time_ns();
-  profile.duration_ns = monotonic_ns() - g_locks_began_ns.load();
+  profile.monotonic_ns = monotonic_ns();
+  profile.duration_ns = profile.monotonic_ns - g_locks_began_ns.load();
   add_sites(sites, profile);
   profile.comments.push_back(what + ", sampled every " + std::to_string(std::llround(period_ns)) +
                              " ns of waiting");

@@ -55,7 +55,7 @@ Profile difference(const Profile& earlier, Profile later) {
     }
   }
   later.samples = std::move(changed);
-  later.duration_ns = later.time_ns - earlier.time_ns;
+  later.duration_ns = later.monotonic_ns - earlier.monotonic_ns;
   return later;
 }
 

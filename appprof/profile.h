@@ -29,7 +29,8 @@ struct Profile {
   std::vector<ValueType> types;  // one or two, of the values
   ValueType period_type;
   int64_t period = 0;
-  int64_t time_ns = 0;  // Unix time of the end
+  int64_t time_ns = 0;       // Unix time of the end
+  int64_t monotonic_ns = 0;  // of the end, by the clock that is never set: of cumulative profiles
   int64_t duration_ns = 0;
   std::vector<Sample> samples;
   std::vector<std::string> comments;

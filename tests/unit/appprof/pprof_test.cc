@@ -85,7 +85,8 @@ TEST(AppprofPprof, ADifferenceHasWhatCameSince) {
   Profile later = two_samples();
   const Profile earlier = later;
   later.samples[0].values = {4, 1e12 + 5};
-  later.time_ns += 1'000'000'000;
+  later.monotonic_ns += 1'000'000'000;
+  later.time_ns -= 3'600'000'000'000;  // meanwhile the clock was set back
   const Profile changed = difference(earlier, later);
   ASSERT_EQ(changed.samples.size(), 1);
   EXPECT_NEAR(changed.samples[0].values[0], 1.4, 1e-9);
