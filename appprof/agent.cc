@@ -76,10 +76,7 @@ void remove_announcement(Agent& agent) {
   Agent* agent = g_is_serving.exchange(false) ? g_agent.load() : nullptr;
   if (agent != nullptr && agent->pid == ::getpid()) {
     remove_announcement(*agent);
-    constexpr std::string_view kUnix = "unix:";
-    if (agent->server->address().starts_with(kUnix)) {
-      ::unlink(agent->server->address().c_str() + kUnix.size());
-    }
+    agent->server->remove_path();
   }
 }
 

@@ -153,10 +153,8 @@ void HttpServer::stop() {
     }
     *descriptor = -1;
   }
-  if (!socket_.path.empty()) {
-    ::unlink(socket_.path.c_str());
-    socket_.path.clear();
-  }
+  socket_.remove_path();
+  socket_.path.clear();
 }
 
 void HttpServer::close_in_child() noexcept {

@@ -63,6 +63,8 @@ class HttpServer {
 
   // "http://127.0.0.1:41234" or "unix:/path".
   const std::string& address() const { return socket_.shown_address; }
+  // At exit, in place of stop(): the path of the Unix socket, and nothing else.
+  void remove_path() const noexcept { socket_.remove_path(); }
 
   // Of this server; any thread.
   bool is_own_thread(pid_t thread) const;

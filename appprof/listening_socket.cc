@@ -32,6 +32,12 @@ void remove_dead_socket(const sockaddr_un& where) {
 
 }  // namespace
 
+void ListeningSocket::remove_path() const noexcept {
+  if (!path.empty() && FileIdentity::at(path.c_str()) == file) {
+    ::unlink(path.c_str());
+  }
+}
+
 ListeningSocket open_listening_socket(const ListenAddress& address, std::string& why) {
   ListeningSocket opened;
   sockaddr_storage storage{};
@@ -60,10 +66,14 @@ ListeningSocket open_listening_socket(const ListenAddress& address, std::string&
   if (opened.descriptor >= 0 && address.path.empty()) {
     ::setsockopt(opened.descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   }
+  const bool is_bound = opened.descriptor >= 0 &&
+                        ::bind(opened.descriptor, reinterpret_cast<const sockaddr*>(&storage), size) == 0;
+  if (is_bound && !address.path.empty()) {
+    opened.path = address.path;
+    opened.file = FileIdentity::at(address.path.c_str());
+  }
   // A Unix socket has its permissions before any client can connect: a profile shows what a program does.
-  if (opened.descriptor < 0 ||
-      ::bind(opened.descriptor, reinterpret_cast<const sockaddr*>(&storage), size) != 0 ||
-      (!address.path.empty() && ::chmod(address.path.c_str(), address.mode) != 0) ||
+  if (!is_bound || (!address.path.empty() && ::chmod(address.path.c_str(), address.mode) != 0) ||
       ::listen(opened.descriptor, 16) != 0) {
     why = "cannot listen on " +
           (address.path.empty() ? address.host + ":" + std::to_string(address.port) : address.path) + ": " +
@@ -71,7 +81,6 @@ ListeningSocket open_listening_socket(const ListenAddress& address, std::string&
     return opened;
   }
   if (!address.path.empty()) {
-    opened.path = address.path;
     opened.shown_address = "unix:" + address.path;
     return opened;
   }

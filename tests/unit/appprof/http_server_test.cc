@@ -126,6 +126,21 @@ TEST(AppprofServer, StopDoesNotWaitForAClientThatDoesNotRead) {
 }
 
 // As daemons close all descriptors at their start, and open others.
+// A new process of the program has taken the path while the old one still ran.
+TEST(AppprofServer, ASocketThatIsAnothersIsNotRemoved) {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "s";
+  HttpServer old("", kMany, &echo);
+  ASSERT_EQ(old.start(*parse_listen_address("unix:" + path)), "");
+  std::filesystem::remove(path);
+  HttpServer replacement("", kMany, &echo);
+  ASSERT_EQ(replacement.start(*parse_listen_address("unix:" + path)), "");
+  old.stop();
+  EXPECT_TRUE(std::filesystem::exists(path));
+  replacement.stop();
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST(AppprofServer, DescriptorsThatWereClosedBelowItAreNotTouched) {
   const TemporaryDirectory folder;
   const pid_t child = ::fork();
