@@ -93,17 +93,39 @@ std::vector<size_t> types_since_start(const ApplicationProfile& profile) {
   return types;
 }
 
+// Of the types that count since the start, as places in that list, those that never shrink but by a reset.
+//
+// jemalloc sums objects of all sizes at one stack. Its readers make N / (1 - exp(-B / (N P))) objects of N that were sampled with B bytes,
+// every P bytes on average: that shrinks when a large object comes (10 of 16 bytes stand for 328,000, and with one of a megabyte for
+// 66). The bytes, B / (1 - exp(-B / (N P))), grow with N and with B.
+std::vector<size_t> types_that_never_shrink(const std::vector<formats::ValueType>& types) {
+  const auto is_called = [&](size_t i, std::string_view name) {
+    return formats::meaning_of(types[i]).name == name;
+  };
+  bool has_bytes = false;
+  for (size_t i = 0; i < types.size(); ++i) {
+    has_bytes = has_bytes || is_called(i, "alloc-bytes");
+  }
+  std::vector<size_t> judged;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (!has_bytes || !is_called(i, "alloc-objects")) {
+      judged.push_back(i);
+    }
+  }
+  return judged;
+}
+
 // What is new of the rows of one stack and label set, which are handed out one after the other: the same part of each, and all of it in the end.
 class Shared {
  public:
-  // `before` and `now` are the sums of all rows; before is at most now.
+  // `before` and `now` are the sums of all rows. Where they shrank, nothing is new.
   int64_t take(int64_t value, int64_t before, int64_t now) {
     if (value <= 0 || now <= 0) {
       return value;
     }
     seen_ += value;
     const int64_t given = given_;
-    given_ = static_cast<int64_t>(seen_ * (now - before) / now);
+    given_ = static_cast<int64_t>(seen_ * (now - std::min(before, now)) / now);
     return given_ - given;
   }
 
@@ -144,11 +166,11 @@ void take_out(ApplicationProfile& profile, const std::vector<size_t>& types) {
 
 }  // namespace
 
-bool SinceLast::goes_on(const Values& before, const Values& now) {
+bool SinceLast::goes_on(const Values& before, const Values& now, const std::vector<size_t>& judged) {
   return std::ranges::all_of(before, [&](const auto& entry) {
     const auto& [stack, old_values] = entry;
     const auto found = now.find(stack);
-    for (size_t i = 0; i < old_values.size(); ++i) {
+    for (const size_t i : judged) {
       const int64_t value = found == now.end() || i >= found->second.size() ? 0 : found->second[i];
       if (value < old_values[i]) {
         return false;
@@ -173,7 +195,8 @@ void SinceLast::apply(ApplicationProfile& profile, Start start) {
   }
   std::vector<formats::ValueType> now_types = pick(profile.types, types);
   has_previous_ = has_previous_ && now_types == previous_types_;
-  const bool counts_whole = start == Start::kThisScrape || (has_previous_ && !goes_on(previous_, now));
+  const bool counts_whole = start == Start::kThisScrape ||
+                            (has_previous_ && !goes_on(previous_, now, types_that_never_shrink(now_types)));
   if (!counts_whole && !has_previous_) {
     take_out(profile, types);
   } else if (!counts_whole) {
@@ -196,6 +219,13 @@ void SinceLast::apply(ApplicationProfile& profile, Start start) {
       }
       return values;
     });
+    // So that an estimate that shrinks and grows again is not new a second time.
+    for (auto& [stack, sums] : now) {
+      const auto known = previous_.find(stack);
+      for (size_t i = 0; known != previous_.end() && i < sums.size(); ++i) {
+        sums[i] = std::max(sums[i], known->second[i]);
+      }
+    }
   }
   previous_ = std::move(now);
   previous_types_ = std::move(now_types);

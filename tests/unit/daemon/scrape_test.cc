@@ -410,6 +410,29 @@ TEST(SinceLast, AValueThatShrankTellsOfAReset) {
   EXPECT_EQ(after(since_last, contention("95 4 @ 0x11\n")), "4 95: 0x10\n") << "a stack is gone";
 }
 
+// One object of a megabyte beside ten of 16 bytes: the estimate of the objects shrinks from 327,685 to 66.
+TEST(SinceLast, AnEstimateOfObjectsThatShrankTellsOfNoReset) {
+  const auto jemalloc = [](const std::string& allocated) {
+    const std::string numbers = "  t*: 1: 16 [" + allocated + "]\n";
+    return *formats::read_profile(as_bytes("heap_v2/524288\n" + numbers + "@ 0x11\n" + numbers));
+  };
+  SinceLast since_last;
+  const auto new_allocations = [&](const std::string& allocated) {
+    ApplicationProfile profile = jemalloc(allocated);
+    since_last.apply(profile, SinceLast::Start::kUnknown);
+    const auto values = profile.samples.values(0);
+    return std::pair(values[0], values[1]);
+  };
+  ApplicationProfile first = jemalloc("10: 160");
+  since_last.apply(first, SinceLast::Start::kUnknown);
+  const auto [objects, bytes] = new_allocations("11: 1048736");
+  EXPECT_EQ(objects, 0);
+  EXPECT_NEAR(static_cast<double>(bytes), 1'064'452, 2'000) << "not the 6.3 MB of all the time";
+  EXPECT_EQ(new_allocations("11: 1048736"), std::pair(int64_t{0}, int64_t{0}));
+  EXPECT_EQ(new_allocations("21: 1048896").first, 0) << "231 objects are no more than there were";
+  EXPECT_EQ(new_allocations("5: 80").second, 2'621'480) << "bytes that shrank tell of one";
+}
+
 TEST(SinceLast, RowsOfOneStackShareWhatWasThere) {
   SinceLast since_last;
   after(since_last, contention("50 5 @ 0x11\n30 3 @ 0x11\n"));
