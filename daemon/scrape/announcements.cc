@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <compare>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -20,7 +21,6 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "base/sort_stably.h"
 #include "base/unique_fd.h"
 #include "daemon/scrape/network.h"
 
@@ -38,57 +38,46 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-// Of "PID.json" or "PID-START_TICKS.json".
-std::optional<uint32_t> pid_of_name(std::string_view name) {
-  constexpr std::string_view kEnding = ".json";
-  uint32_t pid = 0;
-  if (!name.ends_with(kEnding) || name.starts_with('0')) {
-    return std::nullopt;
-  }
-  name.remove_suffix(kEnding.size());
-  if (const size_t dash = name.find('-'); dash != std::string_view::npos) {
-    const std::string_view ticks = name.substr(dash + 1);
-    if (ticks.empty() || ticks.find_first_not_of("0123456789") != std::string_view::npos) {
-      return std::nullopt;
-    }
-    name = name.substr(0, dash);
-  }
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-  return error == std::errc() && end == name.data() + name.size() ? std::optional(pid) : std::nullopt;
+// Since boot. As many ticks as have room in nanoseconds.
+constexpr uint64_t kMaxStartTicks = uint64_t{INT64_MAX} / 1'000'000'000;
+int64_t ns_of_ticks(uint64_t ticks) {
+  return static_cast<int64_t>(ticks * 1'000'000'000 / static_cast<uint64_t>(::sysconf(_SC_CLK_TCK)));
 }
 
-// Files of processes, by PID and name, as many as are read. Processes that were killed leave theirs: where there are too many, those
-// with the number of a live process come first.
-std::vector<std::pair<uint32_t, std::string>> announced_files(const std::string& folder,
-                                                              const identity::ProcFs& proc_fs,
-                                                              std::vector<std::string>& problems) {
-  std::vector<std::pair<uint32_t, std::string>> files;
-  const std::unique_ptr<DIR, CloseFolder> open_folder(::opendir(folder.c_str()));
-  if (open_folder == nullptr && errno != ENOENT) {
-    problems.push_back(fmt::format("the folder of announcements {} cannot be read: {}", printable(folder),
-                                   std::generic_category().message(errno)));
+// Sorted, those that are read first come first.
+struct AnnouncedFile {
+  int rank = 0;
+  uint32_t pid = 0;
+  std::optional<int64_t> started_ns = {};  // that the name has
+  std::string name = {};
+  auto operator<=>(const AnnouncedFile&) const = default;
+};
+
+// Of "PID.json" or "PID-START_TICKS.json", each number written in one way: there is one such name for a process and its start.
+std::optional<AnnouncedFile> file_of_name(const std::string& name) {
+  constexpr std::string_view kEnding = ".json";
+  const auto take_number = [](std::string_view text, auto& number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() && !text.starts_with('0');
+  };
+  std::string_view numbers = name;
+  if (!numbers.ends_with(kEnding)) {
+    return std::nullopt;
   }
-  while (open_folder != nullptr && files.size() < kMaxNames) {
-    const dirent* entry = ::readdir(open_folder.get());
-    if (entry == nullptr) {
-      break;
+  numbers.remove_suffix(kEnding.size());
+  AnnouncedFile file{.name = name};
+  const size_t dash = std::min(numbers.find('-'), numbers.size());
+  if (!take_number(numbers.substr(0, dash), file.pid)) {
+    return std::nullopt;
+  }
+  if (dash < numbers.size()) {
+    uint64_t ticks = 0;
+    if (!take_number(numbers.substr(dash + 1), ticks) || ticks > kMaxStartTicks) {
+      return std::nullopt;
     }
-    if (const auto pid = pid_of_name(entry->d_name)) {
-      files.emplace_back(*pid, entry->d_name);
-    }
+    file.started_ns = ns_of_ticks(ticks);
   }
-  std::ranges::sort(files);
-  if (files.size() > kMaxFiles) {
-    problems.push_back(
-        fmt::format("{} of {} announcements in {} are not read: remove those of processes that have ended",
-                    files.size() - kMaxFiles, files.size(), printable(folder)));
-    std::vector<uint32_t> live = proc_fs.pids();
-    std::ranges::sort(live);
-    // Of those that live first.
-    sort_stably(files, [&](const auto& file) { return !std::ranges::binary_search(live, file.first); });
-    files.resize(kMaxFiles);
-  }
-  return files;
+  return file;
 }
 
 // The numbers of a line of /proc/PID/status; none where the process has ended.
@@ -148,6 +137,55 @@ class NestedProcesses {
   std::map<std::pair<uint32_t, int64_t>, std::vector<uint32_t>> processes_;
 };
 
+// Whether it is in the name of a live process, of this PID namespace or a nested one, and that process's user or root owns it.
+bool is_of_live_process(const std::string& folder, const AnnouncedFile& file, const identity::ProcFs& proc_fs,
+                        NestedProcesses& nested) {
+  struct stat status{};
+  if (::lstat(fmt::format("{}/{}", folder, file.name).c_str(), &status) != 0) {
+    return false;
+  }
+  const auto is_owned_by_user_of = [&](uint32_t pid) {
+    const auto user = user_of(proc_fs, pid);
+    return user && (status.st_uid == 0 || status.st_uid == *user);
+  };
+  const bool is_here = !file.started_ns || *file.started_ns == proc_fs.started_ns(file.pid);
+  return (is_here && is_owned_by_user_of(file.pid)) ||
+         (file.started_ns &&
+          std::ranges::any_of(nested.find(file.pid, *file.started_ns), is_owned_by_user_of));
+}
+
+// As many as are read. Processes that were killed leave their files, and any user may write any number of names: where there are too
+// many, those that are in the name of a live process come first, of which a user has as many as processes, or two for each.
+std::vector<AnnouncedFile> announced_files(const std::string& folder, const identity::ProcFs& proc_fs,
+                                           NestedProcesses& nested, std::vector<std::string>& problems) {
+  std::vector<AnnouncedFile> files;
+  const std::unique_ptr<DIR, CloseFolder> open_folder(::opendir(folder.c_str()));
+  if (open_folder == nullptr && errno != ENOENT) {
+    problems.push_back(fmt::format("the folder of announcements {} cannot be read: {}", printable(folder),
+                                   std::generic_category().message(errno)));
+  }
+  while (open_folder != nullptr && files.size() < kMaxNames) {
+    const dirent* entry = ::readdir(open_folder.get());
+    if (entry == nullptr) {
+      break;
+    }
+    if (auto file = file_of_name(entry->d_name)) {
+      files.push_back(std::move(*file));
+    }
+  }
+  if (files.size() > kMaxFiles) {
+    problems.push_back(
+        fmt::format("{} of {} announcements in {} are not read: remove those of processes that have ended",
+                    files.size() - kMaxFiles, files.size(), printable(folder)));
+    for (AnnouncedFile& file : files) {
+      file.rank = is_of_live_process(folder, file, proc_fs, nested) ? 0 : 1;
+    }
+  }
+  std::ranges::sort(files);
+  files.resize(std::min(files.size(), kMaxFiles));
+  return files;
+}
+
 struct OwnedText {
   std::string text;
   uint32_t owner = 0;
@@ -186,20 +224,22 @@ Status check_announced(const identity::ProcFs& proc_fs, uint32_t pid, uint32_t o
   return endpoint ? check_endpoint(proc_fs, pid, *endpoint) : propagate(endpoint);
 }
 
-// kNotFound: it is of a process that has ended, which `pid` of the file's name was here or in another PID namespace.
-Result<AnnouncedProcess> read_announcement(const std::string& path, uint32_t pid,
+// kNotFound: it is of a process that has ended, whose number here or in another PID namespace the file's name has.
+Result<AnnouncedProcess> read_announcement(const std::string& path, const AnnouncedFile& named,
                                            const identity::ProcFs& proc_fs, NestedProcesses& nested) {
   const auto file = read_owned(path);
   auto process = file ? parse_announcement(file->text) : propagate(file);
-  if (!process && proc_fs.stat(pid)) {
+  if (!process && proc_fs.stat(named.pid)) {
     return process;
   }
   Status checked = fail(ErrorCode::kNotFound, "it is of a process that has ended");
-  if (!process || process->pid != pid) {
+  // Under a thousand other names a process would be looked at a thousand times.
+  if (!process || process->pid != named.pid ||
+      process->started_ns != named.started_ns.value_or(process->started_ns)) {
     return propagate(checked);
   }
-  const bool is_here = process->started_ns == proc_fs.started_ns(pid);
-  for (const uint32_t here : is_here ? std::vector{pid} : nested.find(pid, process->started_ns)) {
+  const bool is_here = process->started_ns == proc_fs.started_ns(named.pid);
+  for (const uint32_t here : is_here ? std::vector{named.pid} : nested.find(named.pid, process->started_ns)) {
     checked = check_announced(proc_fs, here, file->owner, *process);
     if (checked) {
       process->pid = here;
@@ -243,12 +283,11 @@ Result<AnnouncedProcess> parse_announcement(std::string_view text) {
   AnnouncedProcess process;
   const uint64_t pid = number("pid");
   const uint64_t start_ticks = number("start_ticks");
-  const auto ticks_per_second = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
-  if (pid == 0 || pid > INT32_MAX || start_ticks > uint64_t{INT64_MAX} / 1'000'000'000) {
+  if (pid == 0 || pid > INT32_MAX || start_ticks > kMaxStartTicks) {
     return fail(ErrorCode::kInvalid, "pid or start_ticks is not one");
   }
   process.pid = static_cast<uint32_t>(pid);
-  process.started_ns = static_cast<int64_t>(start_ticks * 1'000'000'000 / ticks_per_second);
+  process.started_ns = ns_of_ticks(start_ticks);
   const auto address = json.find("address");
   const auto endpoint = address != json.end() && address->is_string()
                             ? parse_announced_address(address->get<std::string>())
@@ -276,9 +315,9 @@ Announcements read_announcements(const std::string& folder, const identity::Proc
   Announcements found;
   NestedProcesses nested(proc_fs);
   std::set<uint32_t> seen;
-  for (const auto& [pid, name] : announced_files(folder, proc_fs, found.problems)) {
-    const std::string path = fmt::format("{}/{}", folder, name);
-    auto process = read_announcement(path, pid, proc_fs, nested);
+  for (const AnnouncedFile& file : announced_files(folder, proc_fs, nested, found.problems)) {
+    const std::string path = fmt::format("{}/{}", folder, file.name);
+    auto process = read_announcement(path, file, proc_fs, nested);
     if (process && seen.insert(process->pid).second) {
       found.processes.push_back(std::move(*process));
     } else if (!process && process.error().code != ErrorCode::kNotFound &&

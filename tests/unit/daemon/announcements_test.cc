@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "daemon/scrape/socket_owner.h"
 #include "tests/temporary_directory.h"
@@ -219,6 +220,43 @@ TEST_F(AnnouncementFolder, HasTheProcessesThatLiveAmongTooManyThatHaveEnded) {
   ASSERT_EQ(found.processes.size(), 1);
   EXPECT_EQ(found.processes[0].pid, kLive);
   EXPECT_THAT(found.problems, ElementsAre(HasSubstr("500 of 1500 announcements")));
+}
+
+// Of process 40, which lives, any user can write names of earlier starts: sorted by number these would be all that is read.
+TEST_F(AnnouncementFolder, HasTheProcessesThatLiveAmongTooManyNamesOfAnother) {
+  constexpr uint32_t kOther = 5000;
+  constexpr uint32_t kNested = 6000;
+  proc_.file("net/tcp",
+             "0: 0100007F:1F90 x 0A a b c d e 1001\n"
+             "1: 0100007F:1F91 x 0A a b c d e 1002\n"
+             "2: 0100007F:1F92 x 0A a b c d e 1003\n");
+  for (const uint32_t pid : {kOther, kNested}) {
+    add_process(pid, ::geteuid());
+    std::filesystem::create_directories(fmt::format("{}/{}/fd", proc_.root(), pid));
+    std::filesystem::create_symlink(pid == kOther ? "socket:[1002]" : "socket:[1003]",
+                                    fmt::format("{}/{}/fd/3", proc_.root(), pid));
+  }
+  proc_.file(fmt::format("{}/status", kNested),
+             fmt::format("Name:\tx\nUid:\t77\t{}\t77\t77\nNSpid:\t{}\t7777\n", ::geteuid(), kNested));
+  for (int ticks = 1000; ticks < 2500; ++ticks) {
+    write(fmt::format("40-{}.json", ticks), good());
+  }
+  write(fmt::format("{}-250.json", kOther), announcement(kOther, 250, "http://127.0.0.1:8081"));
+  write("7777-250.json", announcement(7777, 250, "http://127.0.0.1:8082"));
+  const Announcements found = read();
+  std::vector<uint32_t> pids;
+  for (const AnnouncedProcess& process : found.processes) {
+    pids.push_back(process.pid);
+  }
+  EXPECT_THAT(pids, ::testing::UnorderedElementsAre(kOther, kNested));
+  EXPECT_THAT(found.problems, ElementsAre(HasSubstr("502 of 1502 announcements")));
+}
+
+TEST_F(AnnouncementFolder, ANameWithAnotherStartIsPassedOver) {
+  write("40-251.json", good());
+  write("40-0250.json", good());
+  EXPECT_THAT(read().processes, IsEmpty());
+  EXPECT_THAT(read().problems, IsEmpty());
 }
 
 // Root may read any folder: a file stands for one that cannot be read.
