@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <memory>
+#include <system_error>
+#include <type_traits>
 
 #include "appprof/announcement.h"
 #include "appprof/burst_ring.h"
@@ -81,6 +85,9 @@ void remove_announcement(Agent& agent) {
 }
 
 std::string check(const AgentSettings& settings, ListenAddress& address) {
+  if (!settings.refusal.empty()) {
+    return settings.refusal;
+  }
   const auto parsed = parse_listen_address(settings.listen);
   if (!parsed) {
     return "cannot listen on \"" + settings.listen +
@@ -296,18 +303,24 @@ bool settings_of_environment(AgentSettings& settings) {
   settings.labels = parse_labels(value("LABELS"));
   settings.dump_folder = value("DUMP_DIR");
   settings.serves_children = value("CHILDREN") == "1";
-  if (const uint64_t bytes = std::strtoull(value("HEAP_BYTES").c_str(), nullptr, 10); bytes > 0) {
-    settings.heap_period_bytes = bytes;
-  }
-  if (const uint64_t ns = std::strtoull(value("LOCK_NS").c_str(), nullptr, 10); ns > 0) {
-    settings.lock_period_ns = ns;
-  }
-  if (const auto samples = std::strtoul(value("SAMPLES").c_str(), nullptr, 10); samples > 0) {
-    settings.max_samples_per_second = static_cast<uint32_t>(std::min<unsigned long>(samples, UINT32_MAX));
-  }
-  if (const auto requests = std::strtoul(value("REQUESTS").c_str(), nullptr, 10); requests > 0) {
-    settings.max_requests_per_minute = static_cast<uint32_t>(std::min<unsigned long>(requests, UINT32_MAX));
-  }
+  // "512K" taken for 512 would be a thousand times as many samples.
+  const auto read_number = [&](const char* name, auto& setting) {
+    const std::string text = value(name);
+    uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (!text.empty() && (error != std::errc() || rest != end)) {
+      settings.refusal =
+          std::string("PLIMSOLL_APPPROF_") + name + " must be a number of digits alone: \"" + text + "\"";
+    } else if (number > 0) {
+      using Number = std::remove_reference_t<decltype(setting)>;
+      setting = static_cast<Number>(std::min<uint64_t>(number, std::numeric_limits<Number>::max()));
+    }
+  };
+  read_number("HEAP_BYTES", settings.heap_period_bytes);
+  read_number("LOCK_NS", settings.lock_period_ns);
+  read_number("SAMPLES", settings.max_samples_per_second);
+  read_number("REQUESTS", settings.max_requests_per_minute);
   return true;
 }
 

@@ -26,6 +26,7 @@ struct AgentSettings {
   bool with_locks = true;
   uint32_t max_seconds = 60;
   uint32_t max_requests_per_minute = 120;
+  std::string refusal;  // of the environment: why nothing may be started; empty: it may
 };
 
 // Any thread. Returns why not; empty: it serves.

@@ -131,6 +131,28 @@ TEST(AppprofEnvironment, TheModeOfTheSocketIsOctal) {
   ::unsetenv("PLIMSOLL_APPPROF_LISTEN");
 }
 
+TEST(AppprofEnvironment, ANumberWithAUnitOrASignIsRefused) {
+  ASSERT_EQ(::setenv("PLIMSOLL_APPPROF_LISTEN", "127.0.0.1:0", 1), 0);
+  for (const char* name : {"HEAP_BYTES", "LOCK_NS", "SAMPLES", "REQUESTS"}) {
+    const std::string variable = std::string("PLIMSOLL_APPPROF_") + name;
+    for (const char* text : {"512K", "-1", "1e6", " 1", "99999999999999999999"}) {
+      ASSERT_EQ(::setenv(variable.c_str(), text, 1), 0);
+      AgentSettings settings;
+      EXPECT_TRUE(settings_of_environment(settings));
+      EXPECT_THAT(start_agent(settings), HasSubstr(variable + " must be a number")) << text;
+      stop();
+    }
+    ::unsetenv(variable.c_str());
+  }
+  ASSERT_EQ(::setenv("PLIMSOLL_APPPROF_SAMPLES", "4294967296", 1), 0);
+  AgentSettings settings;
+  EXPECT_TRUE(settings_of_environment(settings));
+  EXPECT_EQ(settings.refusal, "");
+  EXPECT_EQ(settings.max_samples_per_second, UINT32_MAX);
+  ::unsetenv("PLIMSOLL_APPPROF_SAMPLES");
+  ::unsetenv("PLIMSOLL_APPPROF_LISTEN");
+}
+
 TEST(AppprofRateLimit, SoManyAMinute) {
   RateLimit limit(60, 0);
   int taken = 0;
