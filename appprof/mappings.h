@@ -27,8 +27,8 @@ struct LoadedObject {
   std::string opened_path() const { return is_program ? "/proc/self/exe" : path; }
 };
 
-// As they are now. Objects are listed by dl_iterate_phdr, which holds the loader's lock for some microseconds; notes are read from
-// memory, so no file is opened but maps. The server's threads alone.
+// As they are now. Objects are listed by dl_iterate_phdr, which holds the loader's lock for some microseconds, in which nothing is
+// allocated; notes are read from memory, so no file is opened but maps. The server's threads alone.
 class CodeMap {
  public:
   static CodeMap read();
