@@ -67,8 +67,9 @@ PLIMSOLL_APPPROF_API void plimsoll_appprof_stop(void);
 PLIMSOLL_APPPROF_API size_t plimsoll_appprof_address(char* address, size_t size);
 
 /* A label of the calling thread, from push to pop. The caller owns it and keeps it in place, usually on its stack; scopes are
- * nested, and end in the thread and the order in which they began. Do not longjmp() out of one. Costs a copy of the text; no
- * lock, no allocation. May be called in a signal handler that pops what it pushed. */
+ * nested, and end in the thread and the order in which they began. Do not longjmp() out of one, and pop one before it is
+ * pushed again: else those outside of it are lost. Costs a copy of the text; no lock, no allocation. May be called in a
+ * signal handler that pops what it pushed. */
 typedef struct plimsoll_appprof_label {
   struct plimsoll_appprof_label* outer;
   char key[24];

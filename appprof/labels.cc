@@ -13,6 +13,8 @@ namespace {
 constexpr size_t kMaxSets = 1024;  // a power of two
 constexpr size_t kMaxKeys = 8;
 constexpr size_t kMaxSetProbes = 64;
+// That are looked at: a program's mistake may have made a ring of them.
+constexpr size_t kMaxScopes = 1000;
 constexpr size_t kMaxSetBytes =
     kMaxKeys * (sizeof(plimsoll_appprof_label::key) + sizeof(plimsoll_appprof_label::value));
 
@@ -53,7 +55,8 @@ uint32_t current_labels() noexcept {
   size_t size = 0;
   const plimsoll_appprof_label* taken[kMaxKeys];
   size_t keys = 0;
-  for (; scope != nullptr && keys < kMaxKeys; scope = scope->outer) {
+  for (size_t seen = 0; scope != nullptr && keys < kMaxKeys && seen < kMaxScopes;
+       scope = scope->outer, ++seen) {
     bool is_hidden = false;
     for (size_t i = 0; i < keys; ++i) {
       is_hidden = is_hidden || std::strncmp(taken[i]->key, scope->key, sizeof(scope->key)) == 0;
@@ -134,7 +137,9 @@ extern "C" void plimsoll_appprof_label_push(plimsoll_appprof_label* label, const
   using plimsoll::appprof::t_state;
   copy_text(label->key, sizeof(label->key), key, key_size);
   copy_text(label->value, sizeof(label->value), value, value_size);
-  label->outer = t_state.label;
+  // A loop that leaves its block without the pop pushes the same memory again. What was outside of it is not known any more, since the
+  // memory may have been used for something else meanwhile.
+  label->outer = t_state.label == label ? nullptr : t_state.label;
   // A signal handler of this thread must not see it before it is whole.
   std::atomic_signal_fence(std::memory_order_release);
   t_state.label = label;
@@ -144,7 +149,9 @@ extern "C" void plimsoll_appprof_label_push(plimsoll_appprof_label* label, const
 extern "C" void plimsoll_appprof_label_pop(plimsoll_appprof_label* label) {
   using plimsoll::appprof::t_state;
   // Of another thread, or popped already: not in the list, and left alone.
-  for (plimsoll_appprof_label** at = &t_state.label; *at != nullptr; at = &(*at)->outer) {
+  size_t seen = 0;
+  for (plimsoll_appprof_label** at = &t_state.label; *at != nullptr && seen < plimsoll::appprof::kMaxScopes;
+       at = &(*at)->outer, ++seen) {
     if (*at == label) {
       *at = label->outer;
       std::atomic_signal_fence(std::memory_order_release);

@@ -11,10 +11,10 @@ namespace plimsoll::appprof {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-// The number of the calling thread's labels; 0: none. Inner labels hide outer ones of the same key; of more than 8 keys the
-// outer ones are left out. No lock, no allocation: reads the thread's own scopes, which only this thread changes, with the head
-// written last in a push and first in a pop, so a signal handler finds whole ones. A set that finds no place in the table of 1024
-// sets is numbered kManyLabels.
+// The number of the calling thread's labels; 0: none. Inner labels hide outer ones of the same key; of more than 8 keys, and of
+// more than 1000 scopes, the outer ones are left out. No lock, no allocation: reads the thread's own scopes, which only this
+// thread changes, with the head written last in a push and first in a pop, so a signal handler finds whole ones. A set that
+// finds no place in the table of 1024 sets is numbered kManyLabels.
 uint32_t current_labels() noexcept;
 
 constexpr uint32_t kManyLabels = 0xFFFFFFFF;

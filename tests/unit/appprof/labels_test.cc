@@ -97,6 +97,31 @@ TEST(AppprofLabels, ScopesThatEndInAnotherOrderLeaveTheOthers) {
   EXPECT_EQ(now(), Set{});
 }
 
+// As a loop pushes it that goes on without the pop, which is a mistake of the program.
+TEST(AppprofLabels, AScopeThatIsPushedTwiceIsThereOnce) {
+  ASSERT_TRUE(allocate_label_table());
+  plimsoll_appprof_label label{};
+  plimsoll_appprof_label_push(&label, "request", 7, "get", 3);
+  plimsoll_appprof_label_push(&label, "request", 7, "list", 4);
+  EXPECT_EQ(now(), (Set{{"request", "list"}}));
+  plimsoll_appprof_label_pop(&label);
+  EXPECT_EQ(now(), Set{});
+}
+
+// In a thread of its own, since the ring stays.
+TEST(AppprofLabels, ARingOfScopesEnds) {
+  ASSERT_TRUE(allocate_label_table());
+  std::thread([] {
+    plimsoll_appprof_label label{}, inner{}, another{};
+    plimsoll_appprof_label_push(&label, "request", 7, "get", 3);
+    plimsoll_appprof_label_push(&inner, "part", 4, "head", 4);
+    plimsoll_appprof_label_push(&label, "request", 7, "list", 4);
+    EXPECT_EQ(now(), (Set{{"request", "list"}, {"part", "head"}}));
+    plimsoll_appprof_label_pop(&another);
+    EXPECT_EQ(now(), (Set{{"request", "list"}, {"part", "head"}}));
+  }).join();
+}
+
 // As one that was popped in another thread leaves it, which is a mistake of the program.
 TEST(AppprofLabels, AScopeWhoseMemoryIsUsedOtherwiseIsReadWithinItself) {
   ASSERT_TRUE(allocate_label_table());
