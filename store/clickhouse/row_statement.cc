@@ -1,5 +1,7 @@
 #include "store/clickhouse/row_statement.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -7,6 +9,7 @@
 #include <utility>
 
 #include "base/hex.h"
+#include "store/clickhouse/origin_values.h"
 #include "store/clickhouse/row_binary.h"
 
 namespace plimsoll::store::clickhouse {
@@ -199,67 +202,6 @@ IdSet stacks_of_wanted(const AggregateRequest& request, size_t stacks) {
   return IdSet::of_flags(std::move(flags));
 }
 
-// Where a measure lacks the factor of an origin, so does the row: which is an error if there is such a row.
-size_t origins_with_factors(const AggregateRequest& request, uint32_t event) {
-  size_t origins = SIZE_MAX;
-  for (const Factors& factors : request.measures) {
-    origins = std::min(origins, event < factors.size() ? factors[event].size() : 0);
-  }
-  return origins;
-}
-
-// Whether two origins differ in nothing that the server is told of them.
-bool are_alike(const AggregateRequest& request, uint32_t event, uint32_t a, uint32_t b) {
-  const std::span<const uint32_t> machine_group = request.machine_group.values();
-  return request.group[Column::kOrigin].of(a) == request.group[Column::kOrigin].of(b) &&
-         group_number(machine_group, a) == group_number(machine_group, b) &&
-         std::ranges::all_of(request.measures,
-                             [&](const Factors& factors) { return factors[event][a] == factors[event][b]; });
-}
-
-// One row for neighbours that are alike: all, where hits count as they are.
-void add_runs(const AggregateRequest& request, uint32_t event, RowBinaryWriter& rows) {
-  const uint64_t origins = origins_with_factors(request, event);
-  for (const IdRange& range : request.filter[Column::kOrigin].ranges()) {
-    const auto end = static_cast<uint32_t>(std::min(uint64_t{range.last} + 1, origins));
-    for (uint32_t first = range.first; first < end;) {
-      uint32_t next = first + 1;
-      while (next < end && are_alike(request, event, first, next)) {
-        ++next;
-      }
-      rows.number(event)
-          .number(first)
-          .number(next - first)
-          .number(request.group[Column::kEvent].of(event))
-          .number(request.group[Column::kOrigin].of(first))
-          .number(group_number(request.machine_group.values(), first));
-      for (const Factors& factors : request.measures) {
-        rows.number(factors[event][first]);
-      }
-      first = next;
-    }
-  }
-}
-
-// The factors of the rows that are selected, with what else goes by origin.
-ExternalTable factor_table(const AggregateRequest& request) {
-  ExternalTable table{"factors",
-                      "event UInt32, first_origin UInt32, run_length UInt32, event_group UInt32, "
-                      "origin_group UInt32, machine_group UInt32",
-                      {}};
-  for (size_t measure = 0; measure < request.measures.size(); ++measure) {
-    table.structure += fmt::format(", factor_{} Float64", measure);
-  }
-  RowBinaryWriter rows;
-  for (uint32_t event = 0; event < request.measures[0].size(); ++event) {
-    if (request.filter[Column::kEvent].selects(event)) {
-      add_runs(request, event, rows);
-    }
-  }
-  table.rows = rows.take();
-  return table;
-}
-
 std::vector<Column> grouped_columns(const AggregateRequest& request) {
   std::vector<Column> columns;
   for (const Column column : {Column::kWorkload, Column::kThread, Column::kLabels, Column::kStack}) {
@@ -270,13 +212,9 @@ std::vector<Column> grouped_columns(const AggregateRequest& request) {
   return columns;
 }
 
-// Of the columns and what the table of factors has, between commas.
-std::string joined_names(std::string_view first, const std::vector<Column>& columns) {
-  std::string names(first);
-  for (const Column column : columns) {
-    names += fmt::format(", {}", name_of(column));
-  }
-  return names;
+// Names between commas.
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -320,27 +258,40 @@ void add_conditions(const RowFilter& filter, const EpochBatches& epoch, Statemen
 SumsStatement sums_statement(const AggregateRequest& request, const EpochBatches& epoch,
                              EntryTables entries) {
   SumsStatement asked{{}, grouped_columns(request)};
-  Statement& statement = asked.statement;
-  statement.tables.push_back(factor_table(request));
-  std::string sums;
-  std::string factors;
-  for (size_t measure = 0; measure < request.measures.size(); ++measure) {
-    sums += fmt::format(", sum(hits * factor_{})", measure);
-    factors += fmt::format(", factor_{}", measure);
+  OriginValues values = origin_values(request);
+  std::vector<std::string> read = values.columns;
+  std::vector<std::string> keys;
+  std::vector<std::string> shown;
+  for (const auto& [name, value] : {std::pair("event_group", &values.event_group),
+                                    {"origin_group", &values.origin_group},
+                                    {"machine_group", &values.machine_group}}) {
+    shown.push_back(fmt::format("toUInt32({}) AS {}", value->sql, name));
+    if (value->varies) {
+      keys.push_back(value->sql);
+    }
   }
-  const std::string keys = joined_names("event_group, origin_group, machine_group", asked.columns);
-  statement.sql = fmt::format("SELECT {}, min(has_factor){} FROM (SELECT {}, hits FROM rows WHERE {}", keys,
-                              sums, joined_names("event, origin", asked.columns), epoch.condition());
+  for (const Column column : asked.columns) {
+    for (std::vector<std::string>* const names : {&read, &keys, &shown}) {
+      names->emplace_back(name_of(column));
+    }
+  }
+  if (keys.empty()) {
+    // Without any key there would be a row of no rows.
+    keys.push_back(values.has_factor);
+  }
+  shown.push_back(fmt::format("min({})", values.has_factor));
+  for (const std::string& factor : values.factors) {
+    shown.push_back(fmt::format("sum(hits * {})", factor));
+  }
+  Statement& statement = asked.statement;
+  statement.tables = std::move(values.tables);
+  statement.sql = fmt::format("SELECT {} FROM (SELECT {}, hits FROM rows WHERE {}", joined(shown),
+                              joined(read), epoch.condition());
   RowFilter filter = request.filter;
   filter[Column::kStack] =
       intersection_of(filter[Column::kStack], stacks_of_wanted(request, epoch.newest.entries.stacks));
   add_conditions(filter, epoch, statement, entries);
-  statement.sql += fmt::format(
-      ") AS selected ANY LEFT JOIN (SELECT event, toUInt32(first_origin + arrayJoin(range(run_length))) AS "
-      "origin, "
-      "event_group, origin_group, machine_group, toUInt8(1) AS has_factor{} FROM factors) AS weighed USING "
-      "(event, origin) GROUP BY {} FORMAT RowBinary",
-      factors, keys);
+  statement.sql += fmt::format(") AS selected{} GROUP BY {} FORMAT RowBinary", values.join, joined(keys));
   return asked;
 }
 

@@ -52,9 +52,6 @@ std::vector<bool> every_other(size_t count) {
   return flags;
 }
 
-// Of a row of the table of factors, without them.
-constexpr size_t kRunBytes = 6 * sizeof(uint32_t);
-
 TEST(RowStatement, AFilterOfFewRangesIsSqlAndOneOfManyATable) {
   RowFilter filter;
   filter[Column::kEvent] = IdSet::of({4, 1, 2});
@@ -165,38 +162,27 @@ TEST(RowStatement, WhatTheServerCannotFindIsSent) {
   EXPECT_EQ(statement.tables.size(), 1) << "without their values";
 }
 
-TEST(RowStatement, OnlyFactorsOfWhatIsSelectedAreSent) {
+TEST(RowStatement, WhatIsOneForAllIsNoGroup) {
   AggregateRequest request;
   request.filter[Column::kEvent] = IdSet::of({1});
-  request.filter[Column::kOrigin] = IdSet::of_ranges({{1, 2}});
-  request.measures = {Factors(3, IdTable<double>(std::vector<double>(1000, 1.0))),
-                      Factors(3, IdTable<double>{1.0, 1.0})};
-  const SumsStatement asked = sums_statement(request, {.epoch = 1});
-  ASSERT_FALSE(asked.statement.tables.empty());
-  // Origin 1: of origin 2 one measure has none.
-  EXPECT_EQ(asked.statement.tables[0].rows.size(), kRunBytes + 2 * sizeof(double));
+  request.group[Column::kWorkload] = IdGrouping::each();
+  request.measures = {Factors(2, IdTable<double>{1.0, 1.0})};
+  EXPECT_EQ(
+      sums_statement(request, {.epoch = 1}).statement.sql,
+      "SELECT toUInt32(0) AS event_group, toUInt32(0) AS origin_group, toUInt32(0) AS machine_group, "
+      "workload, "
+      "min(toUInt8(origin < 2)), sum(hits * reinterpretAsFloat64(unhex('000000000000f03f'))) FROM (SELECT "
+      "origin, workload, hits FROM rows WHERE epoch = 1 AND (event BETWEEN 1 AND 1)) AS selected GROUP BY "
+      "workload FORMAT RowBinary");
 }
 
-TEST(RowStatement, OriginsThatAreAlikeAreOneRow) {
-  const auto rows = [](const AggregateRequest& request) {
-    const SumsStatement asked = sums_statement(request, {.epoch = 1});
-    return asked.statement.tables.at(0).rows.size() / (kRunBytes + sizeof(double));
-  };
+// Else the server would give a row of no rows.
+TEST(RowStatement, ThereIsAlwaysAKey) {
   AggregateRequest request;
-  std::vector<double> of_origin(1000, 1.0);
-  request.measures = {Factors(3, IdTable<double>(of_origin))};
-  EXPECT_EQ(rows(request), 3) << "one for each event";
-  request.filter[Column::kEvent] = IdSet::of({2});
-  EXPECT_EQ(rows(request), 1);
-  of_origin[500] = 2;
-  request.measures = {Factors(3, IdTable<double>(of_origin))};
-  EXPECT_EQ(rows(request), 3);
-  request.machine_group = {0, 0, 0, 1};
-  EXPECT_EQ(rows(request), 5);
-  request.filter[Column::kOrigin] = IdSet::of_ranges({{0, 9}, {20, 29}, {990, 2000}});
-  EXPECT_EQ(rows(request), 5) << "of the first range three";
-  request.group[Column::kOrigin] = IdGrouping::each();
-  EXPECT_EQ(rows(request), 30);
+  request.filter[Column::kEvent] = IdSet::of({1});
+  request.measures = {Factors(2, IdTable<double>{1.0, 2.0})};
+  EXPECT_NE(sums_statement(request, {.epoch = 1}).statement.sql.find("GROUP BY has_factor FORMAT"),
+            std::string::npos);
 }
 
 TEST(RowStatement, StacksThatNoWantedCellHasAreLeftToTheServer) {

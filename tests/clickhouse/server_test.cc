@@ -292,7 +292,8 @@ TEST_F(ClickHouseServerTest, WhatIsLeftOfADroppedEpochOnAShardGoesTheNextTime) {
   const auto written = store::clickhouse::ClickHouseStore::open(rows, directory_id, {.max_profiles = 1},
                                                                 [] { return kNowNs; });
   ASSERT_TRUE(written) << written.error().text();
-  EXPECT_EQ(answer_to("SELECT max(format) FROM formats"), "2\n") << "a release without shards would write to it";
+  EXPECT_EQ(answer_to("SELECT max(format) FROM formats"), "2\n")
+      << "a release without shards would write to it";
   store::BatchBuilder builder((*written)->sink());
   for (int64_t sequence = 1; sequence <= 3; ++sequence) {
     const Status committed = commit_profile(builder, (*written)->sink(), sequence);
