@@ -250,14 +250,19 @@ class NotedShard {
   AnsweringServer server_;
 };
 
-// Its first session drew 0xabc; its newest batch is split over so many shards.
-std::unique_ptr<AnsweringServer> main_database(uint32_t shards) {
-  return std::make_unique<AnsweringServer>([shards](std::string_view sql) {
+// Its first session drew 0xabc; its newest batch is split over so many shards. `has_new_format`: whether it was given a format since, that of
+// sharded tables, which releases that know no shards refuse.
+std::unique_ptr<AnsweringServer> main_database(uint32_t shards, std::atomic<bool>& has_new_format) {
+  return std::make_unique<AnsweringServer>([shards, &has_new_format](std::string_view sql) {
     RowBinaryWriter rows;
     if (sql.starts_with("SELECT random FROM sessions")) {
       rows.number(uint64_t{0xabc});
     } else if (sql.starts_with("SELECT shards FROM batches")) {
       rows.number(shards);
+    } else if (sql.starts_with("SELECT max(format)")) {
+      rows.number(uint32_t{1});
+    } else if (sql.starts_with("INSERT INTO formats")) {
+      has_new_format = true;
     }
     return rows.take();
   });
@@ -282,7 +287,8 @@ TEST(Shards, ADatabaseIsOneShardOfOneStore) {
   };
   for (const auto& [owner, used_shards, refused] : cases) {
     SCOPED_TRACE(fmt::format("owner '{}', {} shards in use", owner, used_shards));
-    const auto main = main_database(used_shards);
+    std::atomic<bool> has_new_format = false;
+    const auto main = main_database(used_shards, has_new_format);
     const NotedShard shard(owner);
     Connection connection(main->connections()->options());
     const std::vector<ConnectionOptions> further{shard_at(shard.url(), 1)};
@@ -295,6 +301,7 @@ TEST(Shards, ADatabaseIsOneShardOfOneStore) {
       EXPECT_FALSE(settled.error().hint.empty());
     }
     EXPECT_EQ(shard.is_taken(), refused.empty() && owner.empty());
+    EXPECT_TRUE(has_new_format);
     // A reader takes nothing.
     EXPECT_EQ(expect_shards(connection, further, id).has_value(), refused.empty() && !owner.empty());
   }
