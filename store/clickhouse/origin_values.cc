@@ -213,14 +213,15 @@ std::string exact(double value) {
 }
 
 ValueOfRow group_of_event(const IdGrouping& grouping, const ValuedEvents& events) {
-  if (grouping.is_one()) {
+  // Of no events, as where an epoch is older than all that are asked for: transform() takes no empty lists.
+  if (grouping.is_one() || events.ids.empty()) {
     return {};
   }
   std::vector<uint32_t> groups;
   for (const uint32_t event : events.ids) {
     groups.push_back(grouping.of(event));
   }
-  const bool is_one = !groups.empty() && std::ranges::count(groups, groups.front()) == std::ssize(groups);
+  const bool is_one = std::ranges::count(groups, groups.front()) == std::ssize(groups);
   if (is_one && events.are_all_selected) {
     return {.sql = fmt::format("{}", groups.front())};
   }

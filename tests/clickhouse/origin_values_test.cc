@@ -128,12 +128,19 @@ TEST(OriginValues, NumbersOfMachineGroupsTakeAsFewBytesAsTheyCan) {
   EXPECT_THAT(origin_values(request).tables.at(0).structure, HasSubstr("group_of_machine UInt32"));
 }
 
-TEST(OriginValues, OfNoEventTheTableIsEmpty) {
+// As where a question about several events reads an epoch that is older than they are.
+TEST(OriginValues, OfNoEventTheTableIsEmptyAndThereAreNoGroups) {
   AggregateRequest request = request_of(all(1), all(1));
   request.filter[Column::kEvent] = IdSet::of({});
-  const OriginValues values = origin_values(request);
-  ASSERT_THAT(values.tables, SizeIs(1));
-  EXPECT_THAT(values.tables[0].rows, IsEmpty());
+  for (const IdGrouping& grouping : {IdGrouping(), IdGrouping::each(), IdGrouping::by({0, 1, 0})}) {
+    request.group[Column::kEvent] = grouping;
+    const OriginValues values = origin_values(request);
+    ASSERT_THAT(values.tables, SizeIs(1));
+    EXPECT_THAT(values.tables[0].rows, IsEmpty());
+    EXPECT_EQ(values.event_group.sql, "0") << "the server refuses transform() with empty lists";
+    EXPECT_FALSE(values.event_group.varies);
+    EXPECT_THAT(values.columns, ElementsAre("origin"));
+  }
 }
 
 }  // namespace

@@ -250,11 +250,14 @@ TEST_P(RowSourceTest, ListsOfGroupsAreRefusedForOtherColumnsThanStacks) {
 TEST_P(RowSourceTest, AFilterThatSelectsNoIdSelectsNoRow) {
   const auto source =
       source_of(rows_of({{.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 1}}));
-  AggregateRequest request = request_for_all(kFewIds);
-  for (const IdSet& none : {IdSet::of_flags({false}), IdSet::of({}), IdSet::of({0, 2})}) {
-    request.filter[Column::kStack] = none;
-    EXPECT_THAT(answered(*source, request).keys, IsEmpty());
-    EXPECT_THAT(scanned(*source, request.filter), IsEmpty());
+  for (const Column column : {Column::kStack, Column::kEvent}) {
+    AggregateRequest request = request_for_all(kFewIds);
+    request.group[Column::kEvent] = IdGrouping::by({0, 1, 2});
+    for (const IdSet& none : {IdSet::of_flags({false}), IdSet::of({}), IdSet::of({0, 2})}) {
+      request.filter[column] = none;
+      EXPECT_THAT(answered(*source, request).keys, IsEmpty());
+      EXPECT_THAT(scanned(*source, request.filter), IsEmpty());
+    }
   }
 }
 
