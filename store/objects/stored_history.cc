@@ -21,13 +21,18 @@ Status expect_same_history(const std::string& data_dir, const Manifest& stored) 
   const auto accepted = database ? last_accepted_sequence(*database) : propagate(database);
   const auto archive = accepted ? Archive::open(path, sqlite::OpenMode::kRead) : propagate(accepted);
   const auto id = archive ? (*archive)->id_of(range.last) : propagate(archive);
-  if (!id) {
-    return propagate(id, "comparing {} with the object store", data_dir);
+  // Its ID was taken from rows elsewhere (Archive::add_known()), and the store has its content: packs without it would take that one's place.
+  const auto lacking =
+      id ? database->integer("SELECT count(*) FROM ledger WHERE sequence = ? AND content_hash = x''", 0,
+                             range.last)
+         : propagate(id);
+  if (!lacking) {
+    return propagate(lacking, "comparing {} with the object store", data_dir);
   }
   // 0: an older version has put the pack. Without an ID the profile was forgotten since.
   const int64_t fingerprint = packs.empty() ? 0 : stored.files.at(packs.back()).version;
   const bool is_same = fingerprint == 0 || id->empty() || fingerprint == fingerprint_of_id(*id);
-  return *accepted >= newest && is_same
+  return *accepted >= newest && is_same && *lacking == 0
              ? Status()
              : with_hint(
                    fail(ErrorCode::kConflict,

@@ -8,8 +8,8 @@
 
 namespace plimsoll::store {
 
-// kConflict where the store has profiles that the directory's archive lacks, or has others under their numbers: one that was restored from an
-// older backup has the same ID, and its copy would be a mixture of both.
+// kConflict where the store has profiles that the directory's archive lacks, or knows by their IDs alone, or has others under their numbers: one that
+// was restored from an older backup has the same ID, and its copy would be a mixture of both.
 Status expect_same_history(const std::string& data_dir, const Manifest& stored);
 
 }  // namespace plimsoll::store

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "store/care/backup.h"
 #include "store/identity/directory_identity.h"
 #include "store/objects/manifest.h"
+#include "tests/unit/store/care_fixture.h"
 #include "tests/unit/store/care_objects_fixture.h"
 
 namespace plimsoll::store {
@@ -106,6 +108,42 @@ TEST_F(CareObjectsTest, ABackupThatIsRestoredIsACopyBesideItsRows) {
   ASSERT_TRUE(restore(backup, restored_));
   EXPECT_TRUE(read_identity(restored_)->is_restored);
   expect_sound(restored_);
+}
+
+// The rows have the IDs of all profiles, and the store their content: a copy of this directory would take its place.
+TEST_F(CareObjectsTest, ADirectoryThatKnowsProfilesByTheirIdsAloneIsNotMixedWithTheStore) {
+  make_with_rows_elsewhere();
+  accept(1, 3);
+  const std::string backup = folder_ / "backup";
+  ASSERT_TRUE(back_up(path_, backup));
+  accept(4, 6);
+  {
+    auto behind = writer();
+    ASSERT_TRUE(write_all(behind));
+  }
+  const auto objects = kept_->objects;
+  std::filesystem::remove_all(path_);
+  ASSERT_TRUE(restore(backup, path_));
+  // As the first server on it does (store/known_profiles.h).
+  std::vector<ArchivedProfile> known;
+  for (uint64_t seed = 4; seed <= 6; ++seed) {
+    known.push_back({.sequence = static_cast<int64_t>(seed),
+                     .id = plimsoll::testing::care_profile(seed).profile_id(),
+                     .encoded = {},
+                     .received_ns = now_ns_});
+  }
+  ASSERT_TRUE(archive()->add_known(known));
+  accept(7, 8);
+  auto behind = writer();
+  const auto refused = behind.run();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+  EXPECT_THAT(refused.error().text(), ::testing::HasSubstr("older backup"));
+  EXPECT_TRUE(kept_->objects == objects) << "and is as it was";
+  std::filesystem::remove_all(path_);
+  const auto report = restored();
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_EQ(report->check.raw_profiles, 6);
 }
 
 // IDs that were taken from the rows have no content, and retention drops the content of what has rows: neither is damage.
