@@ -61,8 +61,10 @@ Status ClickHouseSink::learn_state() {
     return {};
   }
   const OneHost one_host(connection_);
+  // While a shard is away nothing is written: what each attempt left in the other databases would take room until its epoch is dropped.
+  Status settled = inserter_.expect_answers();
   // Before and after: an insert that was given up may come between.
-  Status settled = expect_quorum(connection_);
+  settled = settled ? expect_quorum(connection_) : settled;
   const auto marks = settled ? read_marks(connection_) : propagate(settled);
   settled = marks ? expect_quorum(connection_) : propagate(marks);
   const auto epochs = settled ? committed_among(*marks) : propagate(settled);

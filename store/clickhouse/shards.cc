@@ -255,6 +255,15 @@ RowInserter::RowInserter(std::span<const ConnectionOptions> further) {
   }
 }
 
+Status RowInserter::expect_answers() {
+  for (Connection& shard : further_) {
+    if (const auto answer = newest_session(shard); !answer) {
+      return propagate(answer, "{}", shard_name(shard.options()));
+    }
+  }
+  return {};
+}
+
 Status RowInserter::insert(Connection& main, std::span<const Row> rows, BatchNumber number,
                            const ShardOf& shard_of) {
   if (further_.empty()) {

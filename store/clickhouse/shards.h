@@ -65,6 +65,9 @@ class RowInserter {
 
   size_t shards() const { return 1 + further_.size(); }
 
+  // kUnavailable where a shard beside the main database does not answer. One short statement for each.
+  Status expect_answers();
+
   // One shard after the other. Memory: a million rows, twice. After a failure any of them may be there. `shard_of` is not called where there is
   // one database.
   Status insert(Connection& main, std::span<const Row> rows, BatchNumber number, const ShardOf& shard_of);

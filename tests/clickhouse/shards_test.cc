@@ -183,6 +183,33 @@ TEST(Shards, ABatchThatAShardRefusesIsNotCommitted) {
   EXPECT_THAT(main.marks(), SizeIs(1));
 }
 
+// It is tried every other second, and what each attempt had left would take room for days.
+TEST(Shards, WhileOneIsAwayNothingIsWrittenToTheOthers) {
+  FakeStore main(kVersion);
+  auto second = std::make_unique<FakeStore>(kVersion);
+  ConnectionOptions further = second->options();
+  further.shard = 1;
+  auto sink = ClickHouseSink::open(main.options(), {}, [] { return int64_t{1'700'000'000} * 1'000'000'000; },
+                                   {further});
+  ASSERT_TRUE(sink) << sink.error().text();
+  std::vector<MachineEntry> machines;
+  std::vector<OriginEntry> origins;
+  for (uint32_t machine = 1; machine <= 40; ++machine) {
+    machines.emplace_back().machine_id = fmt::format("m{}", machine);
+    origins.emplace_back().machine = machine;
+  }
+  second.reset();
+  EXPECT_FALSE(commit_origins(**sink, machines, origins)) << "which finds out";
+  const size_t inserts = main.requests("INSERT INTO ").size();
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const Status failed = commit_origins(**sink, machines, origins);
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code, ErrorCode::kUnavailable) << failed.error().text();
+    EXPECT_THAT(failed.error().text(), HasSubstr("shard 1 of the rows"));
+  }
+  EXPECT_EQ(main.requests("INSERT INTO ").size(), inserts);
+}
+
 TEST(Shards, AWriterThatKnowsFewerIsRefused) {
   FakeStore main(kVersion);
   FakeStore second(kVersion);
