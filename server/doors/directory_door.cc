@@ -22,7 +22,6 @@ constexpr std::string_view kDirectoryFilesPath = "/api/v1/directory/";
 
 wire::DirectoryCopy facts_of(const DirectoryCopy& copy) {
   wire::DirectoryCopy facts;
-  facts.set_format_version(store::kDirectoryCopyVersion);
   facts.set_id(copy.id);
   facts.set_taken_ns(copy.taken_ns);
   facts.set_directory_format(copy.directory_format);
@@ -32,6 +31,7 @@ wire::DirectoryCopy facts_of(const DirectoryCopy& copy) {
   for (const std::string& shard : copy.rows_shards) {
     facts.add_rows_shards(shard);
   }
+  facts.set_format_version(store::copy_version_of(facts));
   for (const DirectoryCopy::File& file : copy.files) {
     wire::DirectoryCopy::File& described = *facts.add_files();
     described.set_name(file.name);

@@ -97,19 +97,27 @@ Status expect_directory(const std::string& folder, const wire::DirectoryCopy& fa
 
 }  // namespace
 
+uint32_t copy_version_of(const wire::DirectoryCopy& facts) {
+  return facts.rows_shards().empty() ? kDirectoryCopyVersion : kShardedCopyVersion;
+}
+
 Status check_copy(const wire::DirectoryCopy& facts) {
-  if (facts.format_version() != kDirectoryCopyVersion ||
+  if (facts.format_version() != copy_version_of(facts) ||
       facts.directory_format() != static_cast<uint32_t>(kDirectoryFormat)) {
     return with_hint(
         fail(ErrorCode::kUnsupported,
              "the copy of the directory has version {} and format {}; this program reads {} and {}",
-             facts.format_version(), facts.directory_format(), kDirectoryCopyVersion, kDirectoryFormat),
+             facts.format_version(), facts.directory_format(), copy_version_of(facts), kDirectoryFormat),
         "run the same version of Plimsoll on both machines");
   }
-  const auto is_printable = [](char c) { return c > ' ' && c < 0x7f; };
-  const bool has_address = facts.rows_address().size() <= kMaxAddressBytes &&
-                           std::ranges::all_of(facts.rows_address(), is_printable);
-  if (!is_id_text(facts.id()) || facts.directory_id().size() != kIdBytes || !has_address) {
+  const auto may_be_address = [](const std::string& text) {
+    return text.size() <= kMaxAddressBytes &&
+           std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
+  };
+  const bool has_addresses =
+      may_be_address(facts.rows_address()) &&
+      std::all_of(facts.rows_shards().begin(), facts.rows_shards().end(), may_be_address);
+  if (!is_id_text(facts.id()) || facts.directory_id().size() != kIdBytes || !has_addresses) {
     return fail(ErrorCode::kCorrupt, "the copy of the directory has no valid ID or address of rows");
   }
   for (const std::string_view name : kCopiedDatabases) {

@@ -15,6 +15,11 @@ namespace plimsoll::store {
 
 inline constexpr std::array<std::string_view, 2> kCopiedDatabases{"live.db", "draws.db"};
 inline constexpr uint32_t kDirectoryCopyVersion = 1;
+// Of rows that are split over shards: a program that does not know these would take a part of the rows for all.
+inline constexpr uint32_t kShardedCopyVersion = 2;
+
+// The version that a message of this content has.
+uint32_t copy_version_of(const wire::DirectoryCopy& facts);
 
 // Whether it may be what a server says of a copy: IDs of their sizes, each database once. It comes from another machine. kUnsupported for
 // a version of the message, or a format of the directory, that this program does not read.

@@ -22,7 +22,6 @@ namespace plimsoll::testing {
 inline Result<std::shared_ptr<store::CopiedDirectory>> put_copy(const store::DirectoryCopy& copy,
                                                                 const std::string& folder) {
   wire::DirectoryCopy facts;
-  facts.set_format_version(store::kDirectoryCopyVersion);
   facts.set_id(copy.id);
   facts.set_taken_ns(copy.taken_ns);
   facts.set_directory_format(copy.directory_format);
@@ -32,6 +31,7 @@ inline Result<std::shared_ptr<store::CopiedDirectory>> put_copy(const store::Dir
   for (const std::string& shard : copy.rows_shards) {
     facts.add_rows_shards(shard);
   }
+  facts.set_format_version(store::copy_version_of(facts));
   std::filesystem::create_directories(folder);
   for (const store::DirectoryCopy::File& file : copy.files) {
     const auto bytes = read_at(*file.fd, file.name, 0, file.bytes);

@@ -15,7 +15,7 @@ namespace {
 
 std::string sound_facts() {
   wire::DirectoryCopy facts;
-  facts.set_format_version(store::kDirectoryCopyVersion);
+  facts.set_format_version(store::kShardedCopyVersion);
   facts.set_id("00112233445566778899aabbccddeeff");
   facts.set_taken_ns(1'700'000'000'000'000'000);
   facts.set_directory_format(static_cast<uint32_t>(store::kDirectoryFormat));
@@ -47,6 +47,10 @@ TEST(FuzzDirectoryCopy, ListsAreRefusedOrSound) {
     EXPECT_EQ(facts.id().find_first_not_of("0123456789abcdef"), std::string::npos);
     EXPECT_EQ(facts.id().size(), 32U);
     EXPECT_EQ(facts.files().size(), 2);
+    // A line each of the file that says where rows are.
+    for (const std::string& shard : facts.rows_shards()) {
+      EXPECT_EQ(shard.find_first_of("\r\n"), std::string::npos);
+    }
     for (const wire::DirectoryCopy::File& file : facts.files()) {
       EXPECT_TRUE(file.name() == "live.db" || file.name() == "draws.db");
     }

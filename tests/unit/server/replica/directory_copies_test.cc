@@ -84,6 +84,23 @@ TEST_F(DirectoryCopiesTest, SayWhereRowsAreAndHowManyReplicasMustHaveThem) {
   EXPECT_EQ(store::read_identity(copy->folder())->rows, identity->rows);
 }
 
+// A query server that knows no shards would take a part of the rows for all: it refuses the version.
+TEST_F(DirectoryCopiesTest, OfShardsHaveAVersionOfTheirOwn) {
+  const auto copy = put(*copies_.get(Wanted::kNewest)->copy);
+  ASSERT_NE(copy, nullptr);
+  wire::DirectoryCopy facts = copy->facts();
+  EXPECT_EQ(facts.format_version(), 1U);
+  facts.add_rows_shards("clickhouse://c/p");
+  EXPECT_EQ(store::copy_version_of(facts), 2U);
+  const Status refused = store::check_copy(facts);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  facts.set_format_version(2);
+  EXPECT_TRUE(store::check_copy(facts));
+  facts.add_rows_shards("clickhouse://d/p\nrows clickhouse://e/p");
+  EXPECT_EQ(store::check_copy(facts).error().code, ErrorCode::kCorrupt);
+}
+
 TEST_F(DirectoryCopiesTest, HaveNoSeedOfFutureDraws) {
   ASSERT_TRUE(draws_.seed());
   add_draw("d1", "m1");
