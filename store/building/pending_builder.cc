@@ -42,7 +42,7 @@ void PendingBuilder::learn_size(const Result<BuildReport>& report) {
     return;
   }
   if (report) {
-    max_profiles_ = std::min(max_profiles_ + std::max<uint64_t>(max_profiles_ / 8, 1), kMaxBatchProfiles);
+    max_profiles_ += std::min(std::max<uint64_t>(max_profiles_ / 8, 1), kNoLimit - max_profiles_);
   } else if (report.error().code == ErrorCode::kTooLarge || report.error().code == ErrorCode::kExhausted) {
     max_profiles_ = std::max<uint64_t>(tried_ / 2, 1);
   }

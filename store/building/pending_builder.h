@@ -31,8 +31,6 @@ class PendingBuilder {
  public:
   // A profile that takes more once it is decoded is large: it may be to blame where there is no memory for it.
   static constexpr uint64_t kMaxSmallBytes = uint64_t{8} << 20;
-  // Each batch costs a file and a commit, and one that fails all that was done for it.
-  static constexpr uint64_t kMaxBatchProfiles = 256;
 
   // `archive` is for reading: building does not wait for the disk that profiles are being accepted to. What is decoded counts in `memory`. All
   // three must outlive it.
@@ -62,6 +60,8 @@ class PendingBuilder {
   }
 
  private:
+  static constexpr uint64_t kNoLimit = UINT64_MAX;
+
   // Of the profile that was being built when the newest exception came, and how often it was to blame.
   struct Trouble {
     int64_t sequence = 0;
@@ -88,8 +88,8 @@ class PendingBuilder {
   BuildingMark mark_;
   BatchBuilder batches_;
   int64_t build_up_to_ = INT64_MAX;
-  uint64_t max_profiles_ = kMaxBatchProfiles;  // of a batch
-  uint64_t tried_ = 0;                         // of the newest batch
+  uint64_t max_profiles_ = kNoLimit;  // of a batch, beside what the sink says
+  uint64_t tried_ = 0;                // of the newest batch
   std::function<void(const ArchivedProfile& profile)> on_building_;
   int64_t building_ = 0;            // archive sequence; 0: no profile yet
   bool building_is_large_ = false;  // or it is not known yet what it takes

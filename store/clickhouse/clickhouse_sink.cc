@@ -135,7 +135,7 @@ Result<Sink::Place> ClickHouseSink::begin(bool is_profile_waiting) {
   return Place{.epoch = epoch(),
                .after = committed_up_to_,
                .entries = sizes(),
-               .max_profiles = std::max<uint64_t>(room, 1)};
+               .max_profiles = std::clamp<uint64_t>(room, 1, kClickHouseBatchProfiles)};
 }
 
 Result<Dictionaries> ClickHouseSink::dictionaries() {

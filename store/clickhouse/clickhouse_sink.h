@@ -31,6 +31,9 @@ struct EpochLimits {
 
 class ClickHouseSink : public Sink {
  public:
+  // A commit is some ten statements, of which each makes a part of a table.
+  static constexpr uint64_t kClickHouseBatchProfiles = 1024;
+
   // Makes the tables where they are missing, and takes over from the process that wrote before, which must have ended. `now_ns` is the wall
   // clock. `further`: the other shards of the rows, of which kConflict where the newest batch is split over more.
   static Result<std::unique_ptr<ClickHouseSink>> open(ConnectionOptions options, const EpochLimits& limits,

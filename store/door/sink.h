@@ -20,10 +20,14 @@ class Sink {
     // A sink may begin dictionaries again (the local one does with each block), so that they stay small: with the entries that it carries
     // over, the events at least, which have one meaning in all epochs.
     int64_t epoch = 0;
-    int64_t after = 0;          // archive sequence: of the last profile that is committed; 0: none is
-    DictionarySizes entries;    // of this epoch
-    uint64_t max_profiles = 0;  // that the batch may have; at least 1
+    int64_t after = 0;        // archive sequence: of the last profile that is committed; 0: none is
+    DictionarySizes entries;  // of this epoch
+    // That the batch may have, at least 1: for which there is room, and that are worth a commit (kBatchProfiles, unless one costs more).
+    uint64_t max_profiles = 0;
   };
+
+  // Each batch costs a commit, and one that fails all that was done for it.
+  static constexpr uint64_t kBatchProfiles = 256;
 
   Sink() = default;
   Sink(const Sink&) = delete;

@@ -117,7 +117,7 @@ Result<Sink::Place> NewestBlock::begin(bool is_profile_waiting) {
   return Place{.epoch = block_.folder.number,
                .after = committed_up_to_,
                .entries = *known,
-               .max_profiles = std::max<uint64_t>(room, 1)};
+               .max_profiles = std::clamp<uint64_t>(room, 1, kBatchProfiles)};
 }
 
 // A block goes on while nothing comes.

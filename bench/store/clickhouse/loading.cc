@@ -10,7 +10,6 @@
 #include "bench/store/clickhouse/statements.h"
 #include "bench/store/clock.h"
 #include "proto/profile.pb.h"
-#include "store/building/pending_builder.h"
 #include "store/clickhouse/clickhouse_sink.h"
 #include "store/clickhouse/entry_rows.h"
 #include "store/clickhouse/schema.h"
@@ -20,7 +19,8 @@
 namespace plimsoll::bench {
 namespace {
 
-constexpr auto kBatchProfiles = static_cast<uint32_t>(store::PendingBuilder::kMaxBatchProfiles);
+constexpr auto kBatchProfiles =
+    static_cast<uint32_t>(store::clickhouse::ClickHouseSink::kClickHouseBatchProfiles);
 constexpr int64_t kFirstWindowNs = 1'700'000'000 * kNsPerSecond;
 constexpr int64_t kWindowNs = 10 * kNsPerMinute;
 constexpr uint64_t kBytesOfLocation = 64;

@@ -7,6 +7,7 @@
 #include "proto/profile_codec.h"
 #include "server/background/background_work.h"
 #include "server/passes.h"
+#include "store/door/sink.h"
 #include "store/ingest.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
@@ -19,7 +20,7 @@ TEST(RowsPass, BuildsOneFullBatchAfterTheOther) {
   const TemporaryDirectory folder;
   const auto ingest = store::Ingest::open(folder / "data");
   ASSERT_TRUE(ingest) << ingest.error().text();
-  constexpr int64_t kProfiles = 2 * int64_t{store::PendingBuilder::kMaxBatchProfiles} + 3;
+  constexpr int64_t kProfiles = 2 * int64_t{store::Sink::kBatchProfiles} + 3;
   for (int64_t seed = 1; seed <= kProfiles; ++seed) {
     const auto profile = wire::encode(make_profile({.seed = static_cast<uint64_t>(seed)}));
     ASSERT_TRUE((*ingest)->accept(as_bytes(profile), {}));
