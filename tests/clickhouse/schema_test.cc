@@ -172,7 +172,8 @@ TEST(RowStatement, WhatIsOneForAllIsNoGroup) {
       "SELECT toUInt32(0) AS event_group, toUInt32(0) AS origin_group, toUInt32(0) AS machine_group, "
       "workload, "
       "min(toUInt8(origin < 2)), sum(hits * reinterpretAsFloat64(unhex('000000000000f03f'))) FROM (SELECT "
-      "origin, workload, hits FROM rows WHERE epoch = 1 AND (event BETWEEN 1 AND 1)) AS selected GROUP BY "
+      "origin, workload, hits FROM rows WHERE epoch = 1 AND (0) AND (event BETWEEN 1 AND 1)) AS selected "
+      "GROUP BY "
       "workload FORMAT RowBinary");
 }
 
