@@ -120,7 +120,7 @@ Response Endpoints::index(const Request&, const RequestTime&) {
             "\n";
   }
   for (const auto& [key, value] : settings_.labels) {
-    text += "\nlabel " + key + ": " + value;
+    text.append("\nlabel ").append(key).append(": ").append(value);
   }
   std::vector<std::string> all_problems = problems();
   {
