@@ -31,16 +31,6 @@ Result<std::string> read_password(const std::string& path) {
   return text;
 }
 
-// The data directory whose rows are in the database; empty: none yet.
-Result<std::string> owner_of(Queryable& server) {
-  const auto answer = server.query("SELECT directory FROM directories LIMIT 1 FORMAT RowBinary");
-  if (!answer) {
-    return propagate(answer);
-  }
-  ByteReader reader(as_bytes(*answer));
-  return answer->empty() ? Result<std::string>("") : std::string(read_text(reader));
-}
-
 // Of a partition, in all tables.
 Result<std::map<uint32_t, uint64_t>> bytes_by_epoch(Queryable& server, std::string_view database) {
   const auto answer = server.query(fmt::format(
@@ -194,7 +184,7 @@ Status expect_same_shards(const RowsAddress& known, const RowsAddress& given) {
 
 // Two processes that start at the same moment may both find no owner: begin_session() gives them different sessions, and the older one stops.
 Status settle_owner(Connection& connection, std::string_view directory_id) {
-  const auto owner = owner_of(connection);
+  const auto owner = noted_owner(connection);
   if (!owner) {
     return propagate(owner);
   }
@@ -218,7 +208,7 @@ Status expect_owner(const RowsAddress& rows, std::string_view directory_id) {
     return propagate(options);
   }
   Connection connection(*options);
-  const auto owner = owner_of(connection);
+  const auto owner = noted_owner(connection);
   if (!owner) {
     return propagate(owner, "asking {} whose rows it has", rows.address);
   }

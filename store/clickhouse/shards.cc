@@ -48,16 +48,6 @@ std::string note_of_shard(std::string_view directory_id, uint64_t store, size_t 
   return fmt::format("{}-{:016x}-shard-{}", to_hex(directory_id), store, shard);
 }
 
-// Empty: the database is nobody's.
-Result<std::string> noted_owner(Queryable& shard) {
-  const auto answer = shard.query("SELECT directory FROM directories LIMIT 1 FORMAT RowBinary");
-  if (!answer) {
-    return propagate(answer);
-  }
-  ByteReader reader(as_bytes(*answer));
-  return answer->empty() ? Result<std::string>("") : std::string(read_text(reader));
-}
-
 std::unexpected<Error> belongs_elsewhere(const ConnectionOptions& shard, std::string_view owner,
                                          std::string_view directory_id) {
   const std::string id = to_hex(directory_id);
@@ -124,6 +114,15 @@ Status insert_some(Connection& shard, std::span<const Row> rows, BatchNumber num
 }
 
 }  // namespace
+
+Result<std::string> noted_owner(Queryable& database) {
+  const auto answer = database.query("SELECT directory FROM directories LIMIT 1 FORMAT RowBinary");
+  if (!answer) {
+    return propagate(answer);
+  }
+  ByteReader reader(as_bytes(*answer));
+  return answer->empty() ? Result<std::string>("") : std::string(read_text(reader));
+}
 
 ShardPools pools_of(std::span<const ConnectionOptions> further) {
   ShardPools pools;

@@ -433,7 +433,7 @@ Status EpochParts::remove_all() {
       removed = removed ? clickhouse::drop_epoch_of_all(*connections_, further_, number) : removed;
     }
   }
-  // The main database last: without it a shard is nobody's.
+  // The main database last: without it a shard belongs to no store.
   for (const clickhouse::ConnectionOptions& shard : further_options_) {
     removed = removed ? clickhouse::drop_tables(shard) : removed;
   }

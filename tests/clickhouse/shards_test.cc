@@ -40,7 +40,7 @@ using ::testing::SizeIs;
 
 constexpr const char* kVersion = "26.7.1.1";
 // Where no server listens.
-constexpr const char* kNobody = "http://127.0.0.1:1";
+constexpr const char* kNoServer = "http://127.0.0.1:1";
 
 ConnectionOptions shard_at(const std::string& url, size_t number) {
   return {.base_url = url, .database = "fleet", .shard = number, .max_attempts = 1, .first_pause_ns = 1000};
@@ -435,7 +435,7 @@ TEST(Shards, WhereOneIsGoneThereIsNoAnswer) {
     return rows.take();
   });
   const ClickHouseRows rows(main.connections(), some_epoch(),
-                            {std::make_shared<ConnectionPool>(shard_at(kNobody, 1))});
+                            {std::make_shared<ConnectionPool>(shard_at(kNoServer, 1))});
   AggregateRequest request;
   request.measures = {Factors(1, IdTable<double>{1.0})};
   const auto sums = rows.aggregate(request);
@@ -460,7 +460,7 @@ TEST(Shards, AReaderThatKnowsFewerDoesNotAnswer) {
     }
     return rows.take();
   });
-  ClickHouseSource source(main.connections(), {std::make_shared<ConnectionPool>(shard_at(kNobody, 1))});
+  ClickHouseSource source(main.connections(), {std::make_shared<ConnectionPool>(shard_at(kNoServer, 1))});
   const auto refused = source.newest(all_times());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << refused.error().text();
