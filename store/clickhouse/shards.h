@@ -25,6 +25,7 @@ namespace plimsoll::store::clickhouse {
 
 // Of the shards beside the main database, in their order: shard 1 is the first.
 using ShardPools = std::vector<std::shared_ptr<ConnectionPool>>;
+
 // Whose rows a database has, as its table `directories` notes it: of a data directory, or of a shard of one. Empty: it has none yet.
 Result<std::string> noted_owner(Queryable& database);
 
