@@ -47,17 +47,18 @@ ChangeJudgement::ChangeJudgement(statistics::Statistic statistic, std::array<Jud
 Result<std::vector<std::optional<double>>> ChangeJudgement::p_values(std::span<const RowKey> rows) const {
   const OriginUnits machines = sample_.machines_of_origins();
   const RowSplitter splitter(rows, 1, grouping_, snapshot_, {.squares = false});
-  const auto tables = both_of([&](size_t side) { return splitter.tabulate(sides_[side].request, machines); });
-  std::array<std::vector<double>, 2> whole;
+  auto tables = both_of([&](size_t side) { return splitter.tabulate(sides_[side].request, machines); });
+  std::array<std::vector<double>, 2> exposures;
   for (size_t side = 0; side < sides_.size(); ++side) {
     if (!tables[side]) {
       return with_hint(propagate(tables[side]), "test fewer rows (among), or give margins=no");
     }
-    whole[side] =
-        sides_[side].exposures.empty() ? tables[side]->whole : machines.sums(sides_[side].exposures);
+    if (!sides_[side].exposures.empty()) {
+      exposures[side] = machines.sums(sides_[side].exposures);
+    }
   }
-  const std::array<MachineWindow, 2> windows =
-      machine_windows({{{*tables[0], whole[0]}, {*tables[1], whole[1]}}}, sample_);
+  const std::array<MachineWindow, 2> windows = machine_windows(
+      {{{*std::move(tables[0]), exposures[0]}, {*std::move(tables[1]), exposures[1]}}}, sample_);
   const statistics::ChangesByChance by_chance = statistics::change_by_chance(
       windows[0].window(), windows[1].window(), {.rows = rows.size() * kRowParts.size()});
   if (by_chance.units < kMinUnits) {

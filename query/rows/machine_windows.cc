@@ -1,9 +1,11 @@
 #include "query/rows/machine_windows.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <numeric>
 #include <span>
+#include <utility>
 
 namespace plimsoll::query {
 namespace {
@@ -30,32 +32,36 @@ void join_one_sided_strata(std::array<MachineWindow, 2>& windows) {
 
 }  // namespace
 
-MachineWindow machine_window(const SampledSide& side, const MachineSample& sample) {
+MachineWindow machine_window(SampledSide side, const MachineSample& sample) {
+  const std::span<const double> whole =
+      side.whole.empty() ? std::span(std::as_const(side.rows.whole)) : side.whole;
   MachineWindow window;
   window.columns = side.rows.columns;
-  for (uint32_t machine = 0; machine < side.whole.size(); ++machine) {
-    if (side.whole[machine] > 0) {
-      window.machines.push_back(machine);
-      window.strata.push_back(sample.part_of_machine()[machine]);
-      window.sizes.push_back(side.whole[machine]);
+  window.values = std::move(side.rows.values);
+  for (uint32_t machine = 0; machine < whole.size(); ++machine) {
+    if (whole[machine] <= 0) {
+      continue;
     }
-  }
-  window.values.reserve(window.machines.size() * window.columns);
-  for (size_t place = 0; place < window.machines.size(); ++place) {
-    const auto profile =
-        std::span(side.rows.values).subspan(window.machines[place] * window.columns, window.columns);
-    window.values.insert(window.values.end(), profile.begin(), profile.end());
-    const double rows = std::accumulate(profile.begin(), profile.end(), 0.0);
+    // Places are never behind the machines that are moved to them.
+    const auto profile = window.values.begin() + static_cast<std::ptrdiff_t>(machine * window.columns);
+    const auto place =
+        window.values.begin() + static_cast<std::ptrdiff_t>(window.machines.size() * window.columns);
+    const auto end = profile == place ? profile + static_cast<std::ptrdiff_t>(window.columns)
+                                      : std::copy_n(profile, window.columns, place);
+    const double rows = std::accumulate(place, end, 0.0);
     // Of sums in another order, which may differ in their last digits, a rest is not negative.
-    window.values.back() =
-        side.rows.has_totals ? window.sizes[place] : std::max(0.0, window.sizes[place] - rows);
+    *(end - 1) = side.rows.has_totals ? whole[machine] : std::max(0.0, whole[machine] - rows);
+    window.machines.push_back(machine);
+    window.strata.push_back(sample.part_of_machine()[machine]);
+    window.sizes.push_back(whole[machine]);
   }
+  window.values.resize(window.machines.size() * window.columns);
   return window;
 }
 
-std::array<MachineWindow, 2> machine_windows(const std::array<SampledSide, 2>& sides,
-                                             const MachineSample& sample) {
-  std::array<MachineWindow, 2> windows{machine_window(sides[0], sample), machine_window(sides[1], sample)};
+std::array<MachineWindow, 2> machine_windows(std::array<SampledSide, 2> sides, const MachineSample& sample) {
+  std::array<MachineWindow, 2> windows{machine_window(std::move(sides[0]), sample),
+                                       machine_window(std::move(sides[1]), sample)};
   join_one_sided_strata(windows);
   return windows;
 }

@@ -15,8 +15,8 @@ namespace plimsoll::query {
 
 // A selection: its rows by machine, as MachineSample::machines_of_origins() numbers them, and by machine what they are parts of.
 struct SampledSide {
-  const UnitTable& rows;
-  std::span<const double> whole;
+  UnitTable rows;
+  std::span<const double> whole;  // empty: that of the table
 };
 
 struct MachineWindow {
@@ -31,12 +31,12 @@ struct MachineWindow {
   statistics::Window window() const { return {machines, strata, values, sizes}; }  // borrows
 };
 
-// Machines that have nothing of a side are not in its window. Strata are the parts of the fleet whatever the draw.
-MachineWindow machine_window(const SampledSide& side, const MachineSample& sample);
+// Machines that have nothing of a side are not in its window. Strata are the parts of the fleet whatever the draw. The window takes the
+// table's values over, in place: a table of many machines and rows has tens of megabytes.
+MachineWindow machine_window(SampledSide side, const MachineSample& sample);
 
 // Of two sides, which must be of the same rows and of this sample. Of strata that only one side has (two platforms, each drawn from
 // separately) all are one stratum, since otherwise no machine could be permuted.
-std::array<MachineWindow, 2> machine_windows(const std::array<SampledSide, 2>& sides,
-                                             const MachineSample& sample);
+std::array<MachineWindow, 2> machine_windows(std::array<SampledSide, 2> sides, const MachineSample& sample);
 
 }  // namespace plimsoll::query

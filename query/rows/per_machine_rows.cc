@@ -127,11 +127,10 @@ void add_whole(const UnitCells& whole, PerMachineRows& sampled) {
 
 }  // namespace
 
-UnitTable sum_of(const UnitTable& a, const UnitTable& b) {
-  UnitTable sum = a;
-  std::ranges::transform(sum.values, b.values, sum.values.begin(), std::plus<>());
-  std::ranges::transform(sum.whole, b.whole, sum.whole.begin(), std::plus<>());
-  return sum;
+UnitTable sum_of(UnitTable a, const UnitTable& b) {
+  std::ranges::transform(a.values, b.values, a.values.begin(), std::plus<>());
+  std::ranges::transform(a.whole, b.whole, a.whole.begin(), std::plus<>());
+  return a;
 }
 
 RowSplitter::RowSplitter(std::span<const RowKey> keys, size_t events, const Grouping& grouping,

@@ -49,7 +49,7 @@ struct UnitTable {
 };
 
 // Of the same rows and units: what both have together.
-UnitTable sum_of(const UnitTable& a, const UnitTable& b);
+UnitTable sum_of(UnitTable a, const UnitTable& b);
 
 // What is asked for of each row.
 struct RowMeasures {

@@ -125,6 +125,8 @@ store::StackGroups RowCells::list_codes(bool has_totals, const Grouping& groupin
   const size_t stacks = snapshot.dictionaries.stacks.size();
   const bool has_tree = frames != nullptr && has_totals;
   const store::KeyTree tree = has_tree ? frames->stacks().key_tree(frames_.numbers()) : store::KeyTree{};
+  const std::span<const uint32_t> self_keys =
+      frames != nullptr ? frames->stacks().self_keys() : std::span<const uint32_t>();
   const std::vector<uint32_t> place_of_key = frames_.by_number(frames == nullptr ? 0 : frames->size());
   std::vector<uint32_t> text_place(grouping.groups_by_stack() ? stacks : 0);
   for (const auto& [stack, number] : grouping.stack_numbers()) {
@@ -138,7 +140,7 @@ store::StackGroups RowCells::list_codes(bool has_totals, const Grouping& groupin
   of_stacks.list_of_stack.resize(stacks);
   for (size_t stack = 0; stack < stacks; ++stack) {
     const uint32_t tree_class = has_tree ? tree.class_of_stack[stack] : 0;
-    const uint32_t leaf = frames == nullptr ? 0 : place_of_key[frames->stacks().self_keys()[stack]];
+    const uint32_t leaf = frames == nullptr ? 0 : place_of_key[self_keys[stack]];
     const uint32_t text = text_place.empty() ? kOnlyPlace : text_place[stack];
     // Most stacks have a list that their tree alone decides; those need not be looked up.
     const bool is_plain = text_place.empty() && leaf == 0;

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -98,7 +99,9 @@ class StabilityQuery {
       }
       halves[half] = std::move(*split);
     }
-    return std::array<Halved, 2>{by_machine(sum_of(halves[0], halves[1]), sample), by_time(halves, sample)};
+    UnitTable both = sum_of(halves[0], halves[1]);
+    Halved by_time = this->by_time(std::move(halves), sample);
+    return std::array<Halved, 2>{by_machine(std::move(both), sample), std::move(by_time)};
   }
 
   template <typename Failure>
@@ -123,15 +126,15 @@ class StabilityQuery {
     return halves;
   }
 
-  Halved by_machine(const UnitTable& rows, const MachineSample& sample) const {
-    const MachineWindow all = machine_window({rows, rows.whole}, sample);
+  Halved by_machine(UnitTable rows, const MachineSample& sample) const {
+    const MachineWindow all = machine_window({std::move(rows), {}}, sample);
     const statistics::Halves halves(all.window(), all.columns, kSeed);
     return compared("halves of the machines", halves.first(), halves.second(), all.columns);
   }
 
-  Halved by_time(const std::array<UnitTable, 2>& halves, const MachineSample& sample) const {
+  Halved by_time(std::array<UnitTable, 2> halves, const MachineSample& sample) const {
     const std::array<MachineWindow, 2> windows =
-        machine_windows({{{halves[0], halves[0].whole}, {halves[1], halves[1].whole}}}, sample);
+        machine_windows({{{std::move(halves[0]), {}}, {std::move(halves[1]), {}}}}, sample);
     return compared("halves of the time", windows[0].window(), windows[1].window(), windows[0].columns);
   }
 
