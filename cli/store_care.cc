@@ -218,18 +218,22 @@ Status run_store_restore(const StoreRestoreOptions& options) {
 
 namespace {
 
-// Of "blocks/7", "blocks/000007", "blocks/000007.1", "/var/lib/plimsoll/blocks/000007/segments/000000000012.rows"; nothing: it is in no block.
+// Of "blocks/7", "blocks/000007", "blocks/000007.1", "/var/lib/plimsoll/blocks/000007/segments/000000000012.rows", and of a merged one as
+// "blocks/000001-000007.2" the last number; nothing: it is in no block.
 std::optional<int64_t> block_of(std::string_view path) {
   constexpr std::string_view kBlocks = "blocks/";
   const size_t at = path.rfind(kBlocks);
   if (at == std::string_view::npos) {
     return std::nullopt;
   }
-  const std::string_view rest = path.substr(at + kBlocks.size());
+  std::string_view digits = path.substr(at + kBlocks.size());
+  digits = digits.substr(0, digits.find_first_of("/."));
+  if (const size_t dash = digits.find('-'); dash != std::string_view::npos) {
+    digits.remove_prefix(dash + 1);
+  }
   int64_t number = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  const bool is_number =
-      error == std::errc() && (end == rest.data() + rest.size() || *end == '/' || *end == '.');
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool is_number = error == std::errc() && end == digits.data() + digits.size();
   return is_number && number > 0 ? std::optional(number) : std::nullopt;
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -103,8 +104,9 @@ class Ingest {
   }
   Status drop_block(const BlockFolder& block) { return blocks_->drop(block); }
   bool is_dropped(const BlockFolder& block) const { return blocks_->is_dropped(block); }
-  Result<BlockFolder> replace_block(const BlockFolder& block, const LocalBlocks::Completion& complete) {
-    return blocks_->replace(block, complete);
+  Result<BlockFolder> replace_blocks(std::span<const BlockFolder> blocks,
+                                     const LocalBlocks::Completion& complete) {
+    return blocks_->replace(blocks, complete);
   }
 
   const DataDirectory& directory() const { return directory_; }

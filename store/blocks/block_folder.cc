@@ -7,7 +7,11 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <ranges>
 #include <system_error>
+#include <tuple>
+#include <utility>
 
 #include "base/durable_file.h"
 #include "base/log.h"
@@ -26,11 +30,24 @@ constexpr std::string_view kMoving = ".moving";    // of one that an older forma
 constexpr std::string_view kDropped = ".dropped";  // of one that is out of the row
 constexpr std::string_view kBeside = ".rebuilt";   // of one that is made in place of another, or gave it up
 
-BlockFolder folder_of(const std::string& blocks_path, int64_t number, int64_t generation = 0) {
-  return {number,
-          generation == 0 ? fmt::format("{}/{:06}", blocks_path, number)
-                          : fmt::format("{}/{:06}.{}", blocks_path, number, generation),
-          generation};
+std::string numbers_text(int64_t first, int64_t number) {
+  return first == number ? fmt::format("{:06}", number) : fmt::format("{:06}-{:06}", first, number);
+}
+
+BlockFolder folder_of(const std::string& blocks_path, int64_t first, int64_t number, int64_t generation) {
+  std::string path = fmt::format("{}/{}", blocks_path, numbers_text(first, number));
+  if (generation != 0) {
+    path += fmt::format(".{}", generation);
+  }
+  return {number, std::move(path), generation, first};
+}
+
+BlockFolder folder_of(const std::string& blocks_path, int64_t number) {
+  return folder_of(blocks_path, number, number, 0);
+}
+
+std::string blocks_path_of(const BlockFolder& block) {
+  return block.path.substr(0, block.path.rfind('/'));
 }
 
 // 0: it is no number.
@@ -41,7 +58,27 @@ int64_t number_of(std::string_view text) {
                                                                              : 0;
 }
 
-// All generations of all blocks, in order.
+// Which blocks the name of a folder begins with, whatever follows behind a dot; number 0: none.
+struct Numbers {
+  int64_t first = 0;
+  int64_t number = 0;
+};
+
+Numbers numbers_in(std::string_view name) {
+  const std::string_view text = name.substr(0, name.find('.'));
+  const size_t dash = text.find('-');
+  const int64_t number = number_of(dash == std::string_view::npos ? text : text.substr(dash + 1));
+  const int64_t first = dash == std::string_view::npos ? number : number_of(text.substr(0, dash));
+  return first > 0 && first <= number ? Numbers{first, number} : Numbers();
+}
+
+// By which of two that have the same profiles the later one counts. First numbers differ only where somebody has put folders of several
+// directories into one: then too there is one order.
+auto order_of(const BlockFolder& block) {
+  return std::tuple(block.number, block.generation, -block.first);
+}
+
+// All folders of blocks, those that were replaced too, in order.
 Result<std::vector<BlockFolder>> all_folders(const std::string& blocks_path) {
   std::vector<BlockFolder> folders;
   std::error_code error;
@@ -54,8 +91,7 @@ Result<std::vector<BlockFolder>> all_folders(const std::string& blocks_path) {
   if (error) {
     return fail_errno(error.value(), "listing {}", blocks_path);
   }
-  std::ranges::sort(folders, {},
-                    [](const BlockFolder& block) { return std::pair(block.number, block.generation); });
+  std::ranges::sort(folders, {}, order_of);
   return folders;
 }
 
@@ -82,6 +118,13 @@ Result<bool> is_there(const std::string& path) {
   std::error_code error;
   const bool is_there = std::filesystem::exists(path, error);
   return error ? Result<bool>(fail_errno(error.value(), "looking for {}", path)) : is_there;
+}
+
+// Of blocks in order.
+bool has_gap(const std::vector<BlockFolder>& blocks) {
+  return std::ranges::adjacent_find(blocks, [](const BlockFolder& block, const BlockFolder& next) {
+           return block.number != next.first - 1;
+         }) != blocks.end();
 }
 
 // In the row or out of it before any file goes: a block without some of its files is in no row.
@@ -138,15 +181,38 @@ Status move_catalogue(const std::string& from, const std::string& to) {
 
 }  // namespace
 
+std::string BlockFolder::numbers() const {
+  return numbers_text(first, number);
+}
+
 BlockFolder block_at(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string name = path.substr(slash + 1);
   const size_t dot = name.find('.');
-  const int64_t number = number_of(std::string_view(name).substr(0, dot));
+  const auto [first, number] = numbers_in(name);
   const int64_t generation = dot == std::string::npos ? 0 : number_of(std::string_view(name).substr(dot + 1));
-  const BlockFolder block =
-      folder_of(slash == std::string::npos ? "." : path.substr(0, slash), number, generation);
+  BlockFolder block =
+      folder_of(slash == std::string::npos ? "." : path.substr(0, slash), first, number, generation);
   return number != 0 && block.name() == name ? block : BlockFolder();
+}
+
+bool replaces(const BlockFolder& newer, const BlockFolder& older) {
+  return newer.covers(older.number) && order_of(newer) > order_of(older);
+}
+
+BlockFolders part_folders(std::vector<BlockFolder> folders) {
+  std::ranges::sort(folders, {}, order_of);
+  BlockFolders parted;
+  // Of all that come later in the order, and so have no lower numbers: one of them replaces what has this number or a higher one.
+  int64_t first_of_later = INT64_MAX;
+  for (BlockFolder& folder : folders | std::views::reverse) {
+    const bool is_replaced = first_of_later <= folder.number;
+    first_of_later = std::min(first_of_later, folder.first);
+    (is_replaced ? parted.replaced : parted.current).push_back(std::move(folder));
+  }
+  std::ranges::reverse(parted.current);
+  std::ranges::reverse(parted.replaced);
+  return parted;
 }
 
 Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path) {
@@ -154,41 +220,38 @@ Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path) {
   if (!folders) {
     return propagate(folders);
   }
-  std::vector<BlockFolder> blocks;
-  for (BlockFolder& folder : *folders) {
-    if (!blocks.empty() && blocks.back().number == folder.number) {
-      blocks.pop_back();
-    }
-    blocks.push_back(std::move(folder));
-  }
-  const bool has_gap = !blocks.empty() && blocks.back().number - blocks.front().number + 1 !=
-                                              static_cast<int64_t>(blocks.size());
-  if (blocks.empty() || has_gap) {
+  std::vector<BlockFolder> blocks = part_folders(std::move(*folders)).current;
+  if (blocks.empty() || has_gap(blocks)) {
     return with_hint(blocks.empty() ? fail(ErrorCode::kCorrupt, "{} has no block", blocks_path)
                                     : fail(ErrorCode::kCorrupt, "{} lacks a block between {:06} and {:06}",
-                                           blocks_path, blocks.front().number, blocks.back().number),
+                                           blocks_path, blocks.front().first, blocks.back().number),
                      "restore what is missing from a backup");
   }
   return blocks;
 }
 
 BlockFolder beside(const BlockFolder& block) {
-  const std::string blocks_path = block.path.substr(0, block.path.rfind('/'));
-  return {block.number, fmt::format("{}{}", folder_of(blocks_path, block.number).path, kBeside)};
+  BlockFolder made = folder_of(blocks_path_of(block), block.first, block.number, 0);
+  made.path += kBeside;
+  return made;
 }
 
-BlockFolder replacement_of(const BlockFolder& block) {
-  const std::string blocks_path = block.path.substr(0, block.path.rfind('/'));
-  BlockFolder next = folder_of(blocks_path, block.number, block.generation + 1);
+BlockFolder replacement_of(std::span<const BlockFolder> blocks) {
+  const BlockFolder& last = blocks.back();
+  BlockFolder next = folder_of(blocks_path_of(last), blocks.front().first, last.number, last.generation + 1);
   next.path += kTemporary;
   return next;
 }
 
-Result<BlockFolder> publish_replacement(const std::string& blocks_path, const BlockFolder& block) {
-  const BlockFolder made = replacement_of(block);
-  const BlockFolder published = folder_of(blocks_path, block.number, made.generation);
+BlockFolder replacement_of(const BlockFolder& block) {
+  return replacement_of(std::span(&block, 1));
+}
+
+Result<BlockFolder> publish_replacement(const std::string& blocks_path, std::span<const BlockFolder> blocks) {
+  const BlockFolder made = replacement_of(blocks);
+  const BlockFolder published = folder_of(blocks_path, made.first, made.number, made.generation);
   const Status renamed = rename_folder(made.path, published.path, blocks_path);
-  return renamed ? Result<BlockFolder>(published) : propagate(renamed, "replacing block {}", block.number);
+  return renamed ? Result<BlockFolder>(published) : propagate(renamed, "replacing block {}", made.numbers());
 }
 
 namespace {
@@ -224,14 +287,14 @@ Status remove_unfinished(const std::string& blocks_path, const std::vector<Block
        entry.increment(error)) {
     const std::string path = entry->path().string();
     const std::string name = entry->path().filename().string();
-    const int64_t number = number_of(std::string_view(name).substr(0, name.find('.')));
-    if (number == 0) {
+    if (numbers_in(name).number == 0) {
       continue;
     }
     if (entry->path().extension() == kTemporary) {
       unfinished.push_back(path);
     } else if (entry->path().extension() == kBeside) {
-      const bool is_in_row = std::ranges::find(blocks, number, &BlockFolder::number) != blocks.end();
+      const bool is_in_row =
+          std::ranges::any_of(blocks, [&](const BlockFolder& block) { return beside(block).name() == name; });
       log_warning("{} {}", path,
                   is_in_row ? "is left of an interrupted repair: run \"plimsoll store repair\" again"
                             : "is removed: its block was dropped");
@@ -247,43 +310,62 @@ Status remove_unfinished(const std::string& blocks_path, const std::vector<Block
   return removed;
 }
 
+std::vector<BlockFolder> replaced_by(const BlockFolder& newer, const std::vector<BlockFolder>& folders) {
+  std::vector<BlockFolder> older;
+  std::ranges::copy_if(folders, std::back_inserter(older),
+                       [&](const BlockFolder& folder) { return replaces(newer, folder); });
+  return older;
+}
+
+// Whether these have all that `block` took the place of, without it.
+bool have_all_of(const std::vector<BlockFolder>& older, const BlockFolder& block) {
+  return !older.empty() && older.front().first == block.first && older.back().number == block.number &&
+         !has_gap(older) && std::ranges::all_of(older, is_sealed_and_readable);
+}
+
+// Of a row of folders. While a block that can be read stands, what it took the place of does not come back, in whatever order it goes.
+Status settle_replaced(const std::string& blocks_path, const BlockFolders& folders) {
+  Status settled;
+  for (const BlockFolder& block : folders.current) {
+    const std::vector<BlockFolder> older = replaced_by(block, folders.replaced);
+    if (older.empty() || !settled) {
+      continue;
+    }
+    if (is_sealed_and_readable(block)) {
+      for (const BlockFolder& folder : older) {
+        settled = settled ? drop_folder(blocks_path, folder) : settled;
+      }
+      continue;
+    }
+    const BlockFolders without = part_folders(older);
+    if (have_all_of(without.current, block)) {
+      settled = set_aside(blocks_path, block);
+      settled = settled ? settle_replaced(blocks_path, without) : settled;
+    } else {
+      log_error("{} cannot be read, nor all that it took the place of: it is kept, and so is what is left",
+                block.path);
+    }
+  }
+  return settled;
+}
+
 }  // namespace
 
 Result<bool> is_replaced(const BlockFolder& block) {
-  const std::string blocks_path = block.path.substr(0, block.path.rfind('/'));
-  return is_there(folder_of(blocks_path, block.number, block.generation + 1).path);
-}
-
-Status remove_replaced(const std::string& blocks_path) {
-  const auto folders = all_folders(blocks_path);
+  const auto folders = all_folders(blocks_path_of(block));
   if (!folders) {
     return propagate(folders);
   }
-  Status removed = remove_unfinished(blocks_path, *folders);
-  // From the last one of each number down.
-  for (size_t end = folders->size(); end > 0 && removed;) {
-    size_t newest = end - 1;
-    const int64_t number = (*folders)[newest].number;
-    size_t first = newest;
-    while (first > 0 && (*folders)[first - 1].number == number) {
-      --first;
-    }
-    while (newest > first && removed && !is_sealed_and_readable((*folders)[newest])) {
-      if (!is_sealed_and_readable((*folders)[newest - 1])) {
-        log_error("{} cannot be read; {}, which it took the place of, is kept", (*folders)[newest].path,
-                  (*folders)[newest - 1].path);
-        break;
-      }
-      removed = set_aside(blocks_path, (*folders)[newest]);
-      --newest;
-    }
-    const bool is_sound = newest > first && is_sealed_and_readable((*folders)[newest]);
-    for (size_t i = first; i < newest && removed && is_sound; ++i) {
-      removed = drop_folder(blocks_path, (*folders)[i]);
-    }
-    end = first;
+  return std::ranges::any_of(*folders, [&](const BlockFolder& folder) { return replaces(folder, block); });
+}
+
+Status remove_replaced(const std::string& blocks_path) {
+  auto folders = all_folders(blocks_path);
+  if (!folders) {
+    return propagate(folders);
   }
-  return removed;
+  const Status removed = remove_unfinished(blocks_path, *folders);
+  return removed ? settle_replaced(blocks_path, part_folders(std::move(*folders))) : removed;
 }
 
 Result<BlockFolder> make_block_by(const std::string& blocks_path, int64_t number,
@@ -309,24 +391,25 @@ Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number, s
 
 Status drop_block(const std::string& blocks_path, const BlockFolder& block) {
   const auto folders = all_folders(blocks_path);
-  Status dropped = folders ? Status() : propagate(folders);
-  if (folders) {
-    for (const BlockFolder& folder : *folders) {
-      if (dropped && folder.number == block.number && folder.generation < block.generation) {
-        dropped = drop_folder(blocks_path, folder);
-      }
+  if (!folders) {
+    return propagate(folders, "dropping block {}", block.numbers());
+  }
+  std::vector<BlockFolder> going = replaced_by(block, *folders);
+  going.push_back(block);
+  Status dropped;
+  for (const BlockFolder& folder : going) {
+    dropped = dropped ? drop_folder(blocks_path, folder) : dropped;
+  }
+  // Behind one that took its place it is of that one.
+  const bool counts =
+      std::ranges::none_of(*folders, [&](const BlockFolder& folder) { return replaces(folder, block); });
+  for (const BlockFolder& folder : going) {
+    if (dropped && counts && has_replacement(folder).value_or(false)) {
+      log_warning("{} is removed: its block was dropped", beside(folder).path);
+      dropped = drop_folder(blocks_path, beside(folder));
     }
   }
-  dropped = dropped ? drop_folder(blocks_path, block) : dropped;
-  // Behind a later generation it is of that one.
-  const bool is_last = folders && std::ranges::none_of(*folders, [&](const BlockFolder& folder) {
-                         return folder.number == block.number && folder.generation > block.generation;
-                       });
-  if (dropped && is_last && has_replacement(block).value_or(false)) {
-    log_warning("{} is removed: its block was dropped", beside(block).path);
-    dropped = drop_folder(blocks_path, beside(block));
-  }
-  return dropped ? dropped : propagate(dropped, "dropping block {}", block.number);
+  return dropped ? dropped : propagate(dropped, "dropping block {}", block.numbers());
 }
 
 Status remove_dropped(const std::string& blocks_path) {
@@ -345,10 +428,10 @@ Status remove_dropped(const std::string& blocks_path) {
   return removed;
 }
 
-Result<BlockFolder> make_replacement(const std::string& blocks_path, int64_t number,
+Result<BlockFolder> make_replacement(const std::string& blocks_path, const BlockFolder& block,
                                      sqlite::Database* events_from, int64_t accepted_before,
                                      std::string_view directory_id) {
-  BlockFolder made = beside(folder_of(blocks_path, number));
+  BlockFolder made = beside(block);
   const auto is_left = is_there(made.path);
   if (!is_left) {
     return propagate(is_left);
@@ -365,7 +448,8 @@ Result<BlockFolder> make_replacement(const std::string& blocks_path, int64_t num
       return made;
     }
   }
-  const BlockFolder temporary{number, fmt::format("{}{}", made.path, kTemporary)};
+  const BlockFolder temporary{
+      .number = made.number, .path = fmt::format("{}{}", made.path, kTemporary), .first = made.first};
   Status done = remove_folder(made.path);
   done = done ? remove_folder(temporary.path) : done;
   done = done ? make_folder(temporary.segments_path()) : done;
@@ -377,7 +461,7 @@ Result<BlockFolder> make_replacement(const std::string& blocks_path, int64_t num
   }
   done = done ? sync_folder(temporary.path) : done;
   done = done ? rename_folder(temporary.path, made.path, blocks_path) : done;
-  return done ? Result<BlockFolder>(made) : propagate(done, "making block {} again", number);
+  return done ? Result<BlockFolder>(made) : propagate(done, "making block {} again", block.numbers());
 }
 
 Result<bool> has_replacement(const BlockFolder& block) {

@@ -3,6 +3,7 @@
 //   blocks/000007/catalogue.db   its dictionaries, visible segments, bindings; what time it covers (store/catalogue)
 //   blocks/000007/segments/      its rows (store/segments)
 //   blocks/000007.1/             the same block, rolled up (store/rollup): what has a lower generation counts no more
+//   blocks/000001-000008.2/      blocks 1 to 8, merged into one: it has the number of the last of them, and they count no more
 //
 // Profiles go to the newest block, in the order in which they were accepted: a late one needs no older block. A block that is large or old
 // enough is sealed in the transaction of its last profiles, and the next one is made before more are built.
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,39 +21,62 @@
 
 namespace plimsoll::store {
 
+// No two blocks have the same number and generation: what is remembered of a block goes by both. A merged one has the number of the last block
+// in it, and other IDs than that one had.
 struct BlockFolder {
-  int64_t number = 0;  // from 1, without gaps; a later one has later profiles
+  int64_t number = 0;  // from 1; a later one has later profiles
   std::string path;
   int64_t generation = 0;  // how often it was rewritten as a whole
+  int64_t first = number;  // of the blocks that it took the place of: less where several were merged
 
   std::string catalogue_path() const { return path + "/catalogue.db"; }
   std::string segments_path() const { return path + "/segments"; }
-  // Of the folder: "000007", "000007.1".
+  // Of the folder: "000007", "000007.1", "000001-000008.2".
   std::string name() const { return path.substr(path.rfind('/') + 1); }
+  // For messages, whatever its generation: "000007", "000001-000008".
+  std::string numbers() const;
+
+  bool is_merged() const { return first < number; }
+  // Whether it is the block of that number, or has the rows that it had.
+  bool covers(int64_t other) const { return first <= other && other <= number; }
 
   bool operator==(const BlockFolder&) const = default;
 };
 
-// The block that a folder of that path is, by its name alone; number 0: it is none.
+// The block that a folder of that path is, by its name alone, which must be as this program writes it; number 0: it is none.
 BlockFolder block_at(const std::string& path);
 
-// In order, at least one, each in its last generation. What has another name than a block's is passed over. kCorrupt where one is missing;
-// what is in them is not looked at.
+// Whether `older` counts no more where `newer` is there: newer has its number in its range, and is the later one by number and generation.
+bool replaces(const BlockFolder& newer, const BlockFolder& older);
+
+struct BlockFolders {
+  std::vector<BlockFolder> current;   // what counts, in order
+  std::vector<BlockFolder> replaced;  // by another one of all, in order: their files stay for a while
+};
+
+// Parts all folders of blocks in a row, in any order, by replaces(). What is missing between them is not looked at.
+BlockFolders part_folders(std::vector<BlockFolder> folders);
+
+// Those that count, in order, at least one; each begins with the number behind the one before it. What has another name than a block's is
+// passed over. kCorrupt where one is missing; what is in them is not looked at.
 Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path);
 
-// Where a block is, in its next generation, while it is being made: no block's name.
+// Where what takes the place of blocks, which are neighbours in a row and in its order, is while it is being made: no block's name. One block
+// becomes its next generation; several become one with the number of the last of them, and its next generation.
+BlockFolder replacement_of(std::span<const BlockFolder> blocks);
 BlockFolder replacement_of(const BlockFolder& block);
 
-// Gives a block that was made there (replacement_of()), and is on disk, the name by which it takes the place of the one before, durably:
-// until then that one counts, and from then on the new one. The old one's files stay until remove_replaced(): who has just listed it finds it.
-Result<BlockFolder> publish_replacement(const std::string& blocks_path, const BlockFolder& block);
+// Gives a block that was made there (replacement_of()), and is on disk, the name by which it takes their place, durably, at one moment: until
+// then they count, and from then on the new one. Their files stay until remove_replaced() or drop_block(): who has just listed them finds
+// them.
+Result<BlockFolder> publish_replacement(const std::string& blocks_path, std::span<const BlockFolder> blocks);
 
-// Whether a later generation of it is there.
+// Whether one that took its place is there. Lists the folder.
 Result<bool> is_replaced(const BlockFolder& block);
 
 // Removes what has been replaced, and what a crash has left of replacements, of blocks that were being made, and beside blocks that are in the
-// row no more: while none is being made. What has been replaced goes only where the later generation is sealed and can be read: otherwise that
-// one is moved to quarantine/ if the earlier one can be read, and both stay if neither can.
+// row no more: while none is being made. What has been replaced goes only where what took its place is sealed and can be read: otherwise that
+// one is moved to quarantine/ if all that it took the place of is there and can be read, and all stay if not.
 Status remove_replaced(const std::string& blocks_path);
 
 // Makes one without profiles, durably: it is there as a whole or not at all. What a crash has left of an earlier attempt goes; one that is

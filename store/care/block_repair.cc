@@ -53,11 +53,18 @@ class Repair {
     if (!blocks) {
       return propagate(blocks);
     }
-    const auto found = std::ranges::find(*blocks, number, &BlockFolder::number);
+    const auto found =
+        std::ranges::find_if(*blocks, [number](const BlockFolder& block) { return block.covers(number); });
     if (found == blocks->end()) {
       return with_hint(
           fail(ErrorCode::kNotFound, "{} has no block {:06}", data_dir, number),
-          fmt::format("its blocks are {:06} to {:06}", blocks->front().number, blocks->back().number));
+          fmt::format("its blocks are {:06} to {:06}", blocks->front().first, blocks->back().number));
+    }
+    // The user may mean less than all of it.
+    if (found->number != number) {
+      return with_hint(fail(ErrorCode::kNotFound, "block {:06} of {} was merged into block {}", number,
+                            data_dir, found->numbers()),
+                       fmt::format("give blocks/{} for all of that one", found->number));
     }
     if (number == blocks->back().number) {
       return with_hint(fail(ErrorCode::kInvalid, "block {:06} takes rows, and cannot be repaired", number),
@@ -96,7 +103,7 @@ class Repair {
       report->kept_at = free_name_in_quarantine();
     }
     done = report ? replace(report->kept_at) : propagate(report);
-    return done ? std::move(report) : propagate(done, "rebuilding block {:06}", block_.number);
+    return done ? std::move(report) : propagate(done, "rebuilding block {}", block_.numbers());
   }
 
   Result<int64_t> forget() {
@@ -121,7 +128,7 @@ class Repair {
     const auto report = done ? report_of(*made) : propagate(done);
     done = report ? replace({}) : propagate(report);
     return done ? Result<int64_t>(report->set_aside + report->lost)
-                : propagate(done, "giving up block {:06}", block_.number);
+                : propagate(done, "giving up block {}", block_.numbers());
   }
 
  private:
@@ -194,7 +201,7 @@ class Repair {
     if (!cleared || *left != Leftover::kUnclear) {
       return !cleared ? propagate(cleared)
                       : Result<RebuildReport>(
-                            with_hint(fail(ErrorCode::kConflict, "block {:06} is sound", block_.number),
+                            with_hint(fail(ErrorCode::kConflict, "block {} is sound", block_.numbers()),
                                       "\"plimsoll store check\" lists what is damaged"));
     }
     auto report = report_of(block_);
@@ -229,11 +236,11 @@ class Repair {
       auto before = open_catalogue(*before_);
       const auto last = before ? last_built_sequence(*before) : propagate(before);
       if (!last) {
-        return propagate(last, "reading which profiles block {:06} has", before_->number);
+        return propagate(last, "reading which profiles block {} has", before_->numbers());
       }
       profiles.after = *last;
     }
-    if (!profiles.after && block_.number == 1) {
+    if (!profiles.after && block_.first == 1) {
       profiles.after = 0;
     }
     const auto next_says = says_where_it_begins(next_);
@@ -250,7 +257,7 @@ class Repair {
                                    0)
                              : begin;
       if (!first) {
-        return propagate(first, "reading which profiles block {:06} has", next_.number);
+        return propagate(first, "reading which profiles block {} has", next_.numbers());
       }
       profiles.up_to = *first;
     } else if (is_readable) {
@@ -264,21 +271,21 @@ class Repair {
   Status unknown_profiles(const Profiles& profiles) const {
     if (profiles.after && !is_unreadable(next_)) {
       return with_hint(
-          fail(ErrorCode::kInvalid, "block {:06} is rolled up, and does not say where block {:06} ends",
-               next_.number, block_.number),
+          fail(ErrorCode::kInvalid, "block {} is rolled up, and does not say where block {} ends",
+               next_.numbers(), block_.numbers()),
           "restore the block from a backup, or give it up (--forget)");
     }
     if (profiles.after) {
       return with_hint(
-          fail(ErrorCode::kInvalid, "block {:06} cannot be read either, which says where block {:06} ends",
-               next_.number, block_.number),
+          fail(ErrorCode::kInvalid, "block {} cannot be read either, which says where block {} ends",
+               next_.numbers(), block_.numbers()),
           fmt::format("give this one up (--forget blocks/{}), then rebuild blocks/{}, which gets the rows "
                       "of both",
                       block_.number, next_.number));
     }
     return with_hint(
-        fail(ErrorCode::kInvalid, "nothing that can be read says with which profile block {:06} begins",
-             block_.number),
+        fail(ErrorCode::kInvalid, "nothing that can be read says with which profile block {} begins",
+             block_.numbers()),
         before_ ? fmt::format("begin with blocks/{}", before_->number)
                 : "earlier blocks were dropped: restore it from a backup, or give it up (--forget)");
   }
@@ -293,7 +300,7 @@ class Repair {
       return propagate(raw, "counting raw profiles");
     }
     if (*raw == 0) {
-      return with_hint(fail(ErrorCode::kNotFound, "no raw profile of block {:06} is left", block_.number),
+      return with_hint(fail(ErrorCode::kNotFound, "no raw profile of block {} is left", block_.numbers()),
                        "restore the block from a backup, or give it up (--forget)");
     }
     if (*raw == up_to - after || damage_.is_of_catalogue) {
@@ -301,9 +308,9 @@ class Repair {
     }
     return with_hint(
         fail(ErrorCode::kInvalid,
-             "{} of the {} raw profiles of block {:06} are gone, and rows of them may be in its sound "
+             "{} of the {} raw profiles of block {} are gone, and rows of them may be in its sound "
              "segments",
-             up_to - after - *raw, up_to - after, block_.number),
+             up_to - after - *raw, up_to - after, block_.numbers()),
         "restore the block from a backup, or leave it as it is: results lack the damaged segment only");
   }
 
@@ -318,7 +325,7 @@ class Repair {
         beside = std::move(*opened);
       }
     }
-    return make_replacement(directory_.blocks_path(), block_.number, beside ? &*beside : nullptr, after,
+    return make_replacement(directory_.blocks_path(), block_, beside ? &*beside : nullptr, after,
                             identity_.id);
   }
 
@@ -403,7 +410,7 @@ class Repair {
   std::string free_name_in_quarantine() const {
     std::error_code error;
     for (int i = 0;; ++i) {
-      std::string name = fmt::format("{}/quarantine/block-{:06}{}", directory_.path(), block_.number,
+      std::string name = fmt::format("{}/quarantine/block-{}{}", directory_.path(), block_.numbers(),
                                      i == 0 ? "" : fmt::format(".{}", i));
       if (!std::filesystem::exists(name, error)) {
         return name;

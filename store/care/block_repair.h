@@ -23,8 +23,9 @@ struct RebuildReport {
 
 // Of a sealed block in which a check finds damage, in a directory that no other process uses. Where the catalogue is sound, all raw profiles
 // of the block have to be there: what is in its sound segments must not get lost. kConflict where the block is sound, kNotFound where no
-// raw profile of it is left or there is no such block, kInvalid where it takes rows, or where one beside it must come first. Memory: the
-// dictionaries of a block, and one batch of profiles. Before any thread is made.
+// raw profile of it is left or there is no such block, kInvalid where it takes rows, or where one beside it must come first. A block that was
+// merged is rebuilt as a whole, by the number of the last block in it: kNotFound for the others', and says so. Memory: the dictionaries of a
+// block, and one batch of profiles. Before any thread is made.
 Result<RebuildReport> rebuild_block(const std::string& data_dir, int64_t number);
 
 // Puts an empty block in its place; its profiles count as set aside. Its files are removed. How many profiles they are, as far as is known.

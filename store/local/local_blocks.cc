@@ -118,16 +118,44 @@ Status LocalBlocks::expect_current(const BlockFolder& block) {
   return *replaced ? fail(ErrorCode::kNotFound, "{} has been replaced", block.path) : Status();
 }
 
-Result<BlockFolder> LocalBlocks::replace(const BlockFolder& block, const Completion& complete) {
+Status LocalBlocks::expect_replaceable(std::span<const BlockFolder> blocks) const {
+  if (blocks.empty()) {
+    return fail(ErrorCode::kInvalid, "there is no block to be replaced");
+  }
+  if (blocks.back().number >= newest_->number()) {
+    return fail(ErrorCode::kInvalid, "block {} takes rows and cannot be replaced", blocks.back().number);
+  }
+  for (size_t i = 1; i < blocks.size(); ++i) {
+    if (blocks[i - 1].number != blocks[i].first - 1) {
+      return fail(ErrorCode::kInvalid, "block {} does not follow block {}", blocks[i].numbers(),
+                  blocks[i - 1].numbers());
+    }
+  }
+  const auto current = list();
+  if (!current) {
+    return propagate(current);
+  }
+  for (const BlockFolder& block : blocks) {
+    if (std::ranges::find(*current, block) == current->end()) {
+      return fail(ErrorCode::kNotFound, "{} has been dropped or replaced", block.path);
+    }
+    // It is of this generation and no other, and may be the only copy of its rows.
+    const auto repaired = has_replacement(block);
+    if (!repaired || *repaired) {
+      return repaired ? Status(with_hint(fail(ErrorCode::kConflict, "the repair of block {} was interrupted",
+                                              block.numbers()),
+                                         "run \"plimsoll store repair\" again"))
+                      : propagate(repaired);
+    }
+  }
+  return {};
+}
+
+Result<BlockFolder> LocalBlocks::replace(std::span<const BlockFolder> blocks, const Completion& complete) {
   const std::lock_guard lock(sealed_mutex_);
-  if (block.number >= newest_->number()) {
-    return fail(ErrorCode::kInvalid, "block {} takes rows and cannot be replaced", block.number);
-  }
-  if (is_dropped(block)) {
-    return fail(ErrorCode::kNotFound, "{} has been dropped or replaced", block.path);
-  }
-  const Status completed = complete(replacement_of(block));
-  return completed ? publish_replacement(blocks_path_, block) : propagate(completed);
+  Status ready = expect_replaceable(blocks);
+  ready = ready ? complete(replacement_of(blocks)) : ready;
+  return ready ? publish_replacement(blocks_path_, blocks) : propagate(ready);
 }
 
 }  // namespace plimsoll::store

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,26 +35,30 @@ class LocalBlocks {
   Status remove_leftovers() const;
 
   // Runs `work` in one write transaction of a block's catalogue, committed if it succeeds. Waits for other work of this kind, and for the
-  // newest block while a batch is being committed.
+  // newest block while a batch is being committed. Of a block that takes no more rows it lists the folder of blocks: kNotFound where the block was
+  // dropped, replaced or merged.
   Status write_catalogue(const BlockFolder& block, const CatalogueWork& work);
 
   // Drops a block, the oldest one, which is not the newest; nothing is written to it meanwhile. Work on it that goes on finds it gone
   // (kNotFound), and so does a caller that has a generation of it that was replaced.
   Status drop(const BlockFolder& block);
 
-  // Whether it was there once, and has been dropped, or replaced by another generation of it.
+  // Whether it was there once, and has been dropped, or another one took its place.
   bool is_dropped(const BlockFolder& block) const;
 
-  // Puts what was made at replacement_of(block) in the place of a block that takes no more rows, once `complete` has put there what may
-  // change until then (bindings): nothing is written to such blocks meanwhile. kNotFound where the block is not there any more.
+  // Puts what was made at replacement_of(blocks) in the place of blocks that take no more rows, one or several that follow each other, once
+  // `complete` has put there what may change until then (bindings): nothing is written to such blocks meanwhile. kNotFound where one of them was
+  // dropped or replaced, kConflict where an interrupted repair of one has left something beside it, kInvalid where they are not neighbours, or
+  // the last takes rows; then `complete` is not called.
   using Completion = std::function<Status(const BlockFolder& replacement)>;
-  Result<BlockFolder> replace(const BlockFolder& block, const Completion& complete);
+  Result<BlockFolder> replace(std::span<const BlockFolder> blocks, const Completion& complete);
 
  private:
   LocalBlocks(std::string blocks_path, std::unique_ptr<NewestBlock> newest)
       : blocks_path_(std::move(blocks_path)), newest_(std::move(newest)) {}
 
   static Status expect_current(const BlockFolder& block);
+  Status expect_replaceable(std::span<const BlockFolder> blocks) const;
 
   const std::string blocks_path_;
   const std::unique_ptr<NewestBlock> newest_;

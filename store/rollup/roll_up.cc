@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -172,7 +173,11 @@ Result<RollUpReport> RollUp::roll_up_first(const IsDue& is_due, const std::stop_
     return propagate(folders);
   }
   known_.forget_before(folders->front().number);
-  failed_.erase(failed_.begin(), failed_.lower_bound(folders->front().number));
+  // One that is in another block by now, or rolled up, does not fail again.
+  std::erase_if(failed_, [&](const auto& failed) {
+    const auto folder = std::ranges::find(*folders, failed.first, &BlockFolder::number);
+    return folder == folders->end() || known_.is_rolled_up(*folder);
+  });
   int64_t full_bytes = 0;
   std::map<int64_t, int64_t> bytes_of;
   for (const BlockFolder& folder : *folders) {
@@ -271,21 +276,21 @@ Result<RollUpReport> RollUp::roll_up(const BlockFolder& folder, const std::stop_
   const BlockFolder replacement = replacement_of(folder);
   const auto segments = write_rows(*full, hours, replacement, stop);
   const auto published =
-      segments ? ingest_.replace_block(folder,
-                                       [&](const BlockFolder& made) -> Status {
-                                         const RolledContents contents{hours, full->workloads, *segments,
-                                                                       environment_.now_ns()};
-                                         const Status filled = make_rolled_catalogue(
-                                             folder.catalogue_path(), made.catalogue_path(), contents);
-                                         if (filled) {
-                                           pack_entries_of(made);
-                                         }
-                                         const Status synced = filled ? sync_block(made) : filled;
-                                         if (synced && environment_.before_publishing) {
-                                           environment_.before_publishing();
-                                         }
-                                         return synced;
-                                       })
+      segments ? ingest_.replace_blocks(std::span(&folder, 1),
+                                        [&](const BlockFolder& made) -> Status {
+                                          const RolledContents contents{hours, full->workloads, *segments,
+                                                                        environment_.now_ns()};
+                                          const Status filled = make_rolled_catalogue(
+                                              folder.catalogue_path(), made.catalogue_path(), contents);
+                                          if (filled) {
+                                            pack_entries_of(made);
+                                          }
+                                          const Status synced = filled ? sync_block(made) : filled;
+                                          if (synced && environment_.before_publishing) {
+                                            environment_.before_publishing();
+                                          }
+                                          return synced;
+                                        })
                : propagate(segments);
   if (!published) {
     std::error_code ignored;

@@ -2,7 +2,7 @@
 //
 // A block becomes a folder beside it, blocks/NNNNNN.1.tmp, which is whole and on disk before one rename gives it the name blocks/NNNNNN.1: from
 // then on that is the block. Killed before, there is the full one; the next writer removes the rest either way. Rows are read and written beside
-// everything else; the catalogue is copied while nothing else is written to sealed blocks (Ingest::replace_block()), so that no name is lost.
+// everything else; the catalogue is copied while nothing else is written to sealed blocks (Ingest::replace_blocks()), so that no name is lost.
 #pragma once
 
 #include <chrono>

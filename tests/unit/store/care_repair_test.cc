@@ -205,7 +205,8 @@ TEST_F(Repair, GoesOnWithWhatWasBuiltBeforeACrash) {
     const auto directory = *DataDirectory::open_for_writing(path_);
     const std::string id = read_identity(path_)->id;
     auto first = *sqlite::Database::open(catalogue(1), sqlite::OpenMode::kRead);
-    const auto made = make_replacement(directory.blocks_path(), 2, &first, kPerBlock, id);
+    const auto made =
+        make_replacement(directory.blocks_path(), BlockFolder{2, block(2)}, &first, kPerBlock, id);
     ASSERT_TRUE(made) << made.error().text();
     const auto part = Ingest::open_for_rebuilding(directory, *made, kPerBlock + 1);
     ASSERT_TRUE(part) << part.error().text();
