@@ -17,7 +17,8 @@ constexpr size_t kOldBlocksOfSearch = 4;
 
 Status SymbolPasses::run(store::BlockSymbols& block, bool is_newest, bool look_for_better,
                          symbolizer::SymbolizeReport& all) {
-  if (damaged_.contains(block.number())) {
+  const std::pair key(block.number(), block.generation());
+  if (damaged_.contains(key)) {
     return {};
   }
   auto report = symbolizer_.run(block, look_for_better);
@@ -27,7 +28,7 @@ Status SymbolPasses::run(store::BlockSymbols& block, bool is_newest, bool look_f
   // The newest takes rows: where that is damaged there is more at stake than names.
   if (!report && !is_newest && (report.error().code == ErrorCode::kCorrupt || block.is_unreadable())) {
     log_error("block {} gets no more names: {}", block.number(), report.error().text());
-    damaged_.insert(block.number());
+    damaged_.insert(key);
     return {};
   }
   if (!report) {
@@ -48,7 +49,7 @@ Result<symbolizer::SymbolizeReport> SymbolPasses::run(bool look_for_better) {
   }
   for (const auto& block : std::views::reverse(*blocks)) {
     const bool is_newest = block == blocks->back();
-    if (block->number() < first_unfinished_ && !symbolizer_.has_left(block->number())) {
+    if (block->number() < first_unfinished_ && !symbolizer_.has_left(block->number(), block->generation())) {
       continue;
     }
     if (const Status done = run(*block, is_newest, look_for_better && is_newest, all); !done) {

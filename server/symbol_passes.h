@@ -32,9 +32,10 @@ class SymbolPasses {
   std::unique_ptr<store::Symbols> symbols_;
   symbolizer::Symbolizer symbolizer_;
   int64_t first_unfinished_ = 0;  // block before which all addresses have been looked up, and no more come
-  std::set<int64_t> damaged_;     // blocks that are left as they are
-  int64_t next_turn_ = 0;         // block at which the next search for better symbols begins
-  size_t old_blocks_ = 0;         // at the last pass
+  std::set<std::pair<int64_t, int64_t>>
+      damaged_;            // blocks, by number and generation, that are left as they are
+  int64_t next_turn_ = 0;  // block at which the next search for better symbols begins
+  size_t old_blocks_ = 0;  // at the last pass
 };
 
 }  // namespace plimsoll::server

@@ -15,6 +15,7 @@ class LocalBlockSymbols : public BlockSymbols {
   LocalBlockSymbols(Ingest& ingest, BlockFolder folder) : ingest_(ingest), folder_(std::move(folder)) {}
 
   int64_t number() const override { return folder_.number; }
+  int64_t generation() const override { return folder_.generation; }
 
   Result<std::vector<PendingBinary>> find_pending(int64_t& bound_up_to) override {
     return in_transaction<std::vector<PendingBinary>>(

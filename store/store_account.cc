@@ -21,9 +21,9 @@ Result<BlockAccount> account_block(const BlockFolder& folder) {
   auto catalogue = Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
   const auto state = catalogue ? read_block_state(catalogue->database()) : propagate(catalogue);
   if (!state) {
-    return propagate(state, "looking at block {}", folder.number);
+    return propagate(state, "looking at block {}", folder.numbers());
   }
-  BlockAccount account{.number = folder.number, .state = *state};
+  BlockAccount account{.number = folder.number, .state = *state, .first = folder.first};
   const Status counted = sqlite::for_each_row(
       catalogue->database().query(
           "SELECT (SELECT count(*) FROM origin), count(*), coalesce(sum(rows), 0) FROM segment"),
@@ -39,7 +39,7 @@ Result<BlockAccount> account_block(const BlockFolder& folder) {
   }
   const auto bytes = rolled_up ? allocated_bytes(folder.path) : propagate(rolled_up);
   if (!bytes) {
-    return propagate(bytes, "looking at block {}", folder.number);
+    return propagate(bytes, "looking at block {}", folder.numbers());
   }
   account.bytes = *bytes;
   return account;
@@ -122,7 +122,8 @@ Result<StoreAccount> account_store(const std::string& data_dir, int64_t now_ns) 
       continue;
     }
     if (!block && is_unreadable(folder)) {
-      BlockAccount damaged{.number = folder.number, .state = {}, .damage = block.error().message};
+      BlockAccount damaged{
+          .number = folder.number, .state = {}, .damage = block.error().message, .first = folder.first};
       damaged.bytes = allocated_bytes(folder.path).value_or(0);
       block = std::move(damaged);
     }

@@ -19,6 +19,7 @@ struct BlockAccount {
   int64_t segments = 0;
   int64_t bytes = 0;        // allocated to its files, as everywhere here
   std::string damage = {};  // why nothing else is known of it; empty: it can be read
+  int64_t first = number;   // of the blocks that were merged into it (store/blocks)
 };
 
 struct StoreAccount {

@@ -45,11 +45,15 @@ Result<StoreHealth> StoreHealthMeter::measure() {
   if (!blocks) {
     return propagate(blocks);
   }
-  std::erase_if(blocks_, [&](const auto& block) { return block.first < blocks->front().number; });
+  std::erase_if(blocks_, [&](const auto& block) {
+    return std::ranges::none_of(*blocks, [&](const BlockFolder& folder) {
+      return block.first == std::pair(folder.number, folder.generation);
+    });
+  });
   int64_t last_built = 0;
   int of_symbols = 0;  // blocks whose symbols are counted in
   for (auto folder = blocks->rbegin(); folder != blocks->rend(); ++folder) {
-    Block& block = blocks_[folder->number];
+    Block& block = blocks_[{folder->number, folder->generation}];
     const Status measured = measure_block(*folder, folder == blocks->rbegin(), block);
     const bool is_newest = folder == blocks->rbegin();
     std::error_code ignored;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "store/archive/archive.h"
@@ -61,7 +62,7 @@ class StoreHealthMeter {
 
   DataDirectory directory_;
   sqlite::Database archive_;
-  std::map<int64_t, Block> blocks_;  // by number
+  std::map<std::pair<int64_t, int64_t>, Block> blocks_;  // by number and generation
 };
 
 }  // namespace plimsoll::store

@@ -59,13 +59,19 @@ std::string state_text(const store::BlockAccount& block) {
                                  : "open";
 }
 
+// "000007"; of one that was merged "000001-000008".
+std::string numbers_text(const store::BlockAccount& block) {
+  return block.first == block.number ? fmt::format("{:06}", block.number)
+                                     : fmt::format("{:06}-{:06}", block.first, block.number);
+}
+
 std::vector<std::string> damage_of(const store::StoreAccount& account) {
   std::vector<std::string> notes;
   for (const store::BlockAccount& block : account.blocks) {
     if (!block.damage.empty()) {
       notes.push_back(
-          fmt::format("block {:06} is left out of results: {}; rebuild it: plimsoll store repair --rebuild",
-                      block.number, block.damage));
+          fmt::format("block {} is left out of results: {}; rebuild it: plimsoll store repair --rebuild",
+                      numbers_text(block), block.damage));
     }
   }
   return notes;
@@ -76,7 +82,7 @@ Table by_block(const store::StoreAccount& account, const store::RetentionLimits&
   table.columns = {{"block", ""},         {"state", ""},     {"from", ""},          {"to", ""},
                    {"profiles", "count"}, {"rows", "count"}, {"segments", "count"}, {"bytes", "bytes"}};
   for (const store::BlockAccount& block : account.blocks) {
-    table.rows.push_back({fmt::format("{:06}", block.number), state_text(block),
+    table.rows.push_back({numbers_text(block), state_text(block),
                           time_or_nothing(block.state, block.state.from_ns),
                           time_or_nothing(block.state, block.state.to_ns), block.profiles, block.rows,
                           block.segments, block.bytes});

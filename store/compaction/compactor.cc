@@ -96,16 +96,17 @@ Result<Compactor::Plan> Compactor::plan() {
   std::erase_if(blocks_, [&](const auto& block) {
     return block.second == nullptr || std::ranges::find(*folders, block.second->folder) == folders->end();
   });
-  finished_.erase(finished_.begin(), finished_.lower_bound(folders->front().number));
+  finished_.erase(finished_.begin(), finished_.lower_bound({folders->front().number, 0}));
   for (const BlockFolder& folder : *folders) {
-    if (finished_.contains(folder.number)) {
+    const Key key(folder.number, folder.generation);
+    if (finished_.contains(key)) {
       continue;
     }
     const auto block = open_block(folder);
     const bool is_sealed_for_good = folder.number < folders->back().number;
     if (!block && is_sealed_for_good && is_damage(block.error())) {
       log_error("nothing of block {} is merged: {}", folder.number, block.error().text());
-      finished_.insert(folder.number);
+      finished_.insert(key);
       blocks_.erase(folder.number);
       continue;
     }
@@ -118,7 +119,7 @@ Result<Compactor::Plan> Compactor::plan() {
     if (!segments && is_sealed_for_good &&
         (segments.error().code == ErrorCode::kCorrupt || is_unreadable(folder))) {
       log_error("nothing of block {} is merged: {}", folder.number, segments.error().text());
-      finished_.insert(folder.number);
+      finished_.insert(key);
       blocks_.erase(folder.number);
       continue;
     }
@@ -132,7 +133,7 @@ Result<Compactor::Plan> Compactor::plan() {
       return Plan{*block, std::move(inputs)};
     }
     if (state->is_sealed) {
-      finished_.insert(folder.number);
+      finished_.insert(key);
       blocks_.erase(folder.number);
     }
   }

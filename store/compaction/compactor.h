@@ -17,6 +17,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -105,7 +106,8 @@ class Compactor {
   const CompactionLimits limits_;
   std::mutex mutex_;
   std::map<int64_t, std::unique_ptr<Block>> blocks_;  // protected by mutex_; by number
-  std::set<int64_t> finished_;     // likewise; sealed blocks without anything left to merge
+  using Key = std::pair<int64_t, int64_t>;            // number and generation
+  std::set<Key> finished_;         // likewise; sealed blocks without anything left to merge
   std::deque<Replaced> replaced_;  // likewise; by time
 };
 

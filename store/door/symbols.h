@@ -27,8 +27,10 @@ class BlockSymbols {
  public:
   virtual ~BlockSymbols() = default;
 
-  // Locations keep their IDs within the block of that number.
+  // Locations keep their IDs within the block of that number and generation.
   virtual int64_t number() const = 0;
+  // How often it was written again as a whole, whereby locations may have got other IDs.
+  virtual int64_t generation() const { return 0; }
 
   // Binaries with locations that were never looked up (only IDs beyond `bound_up_to` are considered), and those whose symbols are not the
   // best kind there is. Without their locations. Raises `bound_up_to` to the last location there is.

@@ -185,7 +185,8 @@ Result<SymbolizeReport> Symbolizer::run(store::BlockSymbols& block, bool look_fo
 
 Result<bool> Symbolizer::run_slice(store::BlockSymbols& block, bool look_for_better,
                                    std::set<std::string>& searched_again, SymbolizeReport& report) {
-  int64_t bound_up_to = bound_up_to_[block.number()];
+  const BlockKey key(block.number(), block.generation());
+  int64_t bound_up_to = bound_up_to_[key];
   auto pending = block.find_pending(bound_up_to);
   if (!pending) {
     return propagate(pending);
@@ -197,7 +198,7 @@ Result<bool> Symbolizer::run_slice(store::BlockSymbols& block, bool look_for_bet
   std::vector<LookedUp> all;
   size_t asked = 0;
   bool is_over = true;
-  std::set<std::string>& left = left_[block.number()];
+  std::set<std::string>& left = left_[key];
   std::set<std::string> left_now;
   for (store::PendingBinary& binary : *pending) {
     // Once it was told to stop what is left takes no time.
@@ -232,7 +233,7 @@ Result<bool> Symbolizer::run_slice(store::BlockSymbols& block, bool look_for_bet
     left.merge(left_now);
   }
   if (is_over && all.size() == asked && left.empty()) {
-    bound_up_to_[block.number()] = bound_up_to;
+    bound_up_to_[key] = bound_up_to;
   }
   for (const LookedUp& looked_up : all) {
     add_to_report(looked_up, report);
@@ -281,8 +282,8 @@ BinarySymbols Symbolizer::files_of_kernel(const store::PendingBinary& binary) {
   return *std::move(found);
 }
 
-bool Symbolizer::has_left(int64_t block) const {
-  const auto found = left_.find(block);
+bool Symbolizer::has_left(int64_t block, int64_t generation) const {
+  const auto found = left_.find({block, generation});
   return found != left_.end() && !found->second.empty();
 }
 

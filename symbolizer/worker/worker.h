@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -45,8 +46,8 @@ class Symbolizer {
   // search would be needed for: the next pass finds it as it was.
   Result<SymbolizeReport> run(store::BlockSymbols& block, bool look_for_better);
 
-  // Whether its last pass over that block left binaries to others (RemoteTables), which another pass is to ask for.
-  bool has_left(int64_t block) const;
+  // Whether its last pass over that block, of that generation, left binaries to others (RemoteTables), which another pass is to ask for.
+  bool has_left(int64_t block, int64_t generation = 0) const;
 
  private:
   // Some seconds of a pass; whether that was the last of it.
@@ -70,8 +71,9 @@ class Symbolizer {
 
   SymbolLoader loader_;
   SymbolCache cache_;
-  std::map<int64_t, std::set<std::string>> left_;  // by block: binaries that others have, by key()
-  std::map<int64_t, int64_t> bound_up_to_;  // by block: every location up to this ID has been looked up
+  using BlockKey = std::pair<int64_t, int64_t>;     // number and generation
+  std::map<BlockKey, std::set<std::string>> left_;  // by block: binaries that others have, by key()
+  std::map<BlockKey, int64_t> bound_up_to_;  // by block: every location up to this ID has been looked up
 };
 
 }  // namespace plimsoll::symbolizer

@@ -58,6 +58,18 @@ TEST(StoreStatus, ByBlockSaysWhatEachHolds) {
   EXPECT_THAT(table.notes, Contains(HasSubstr("raw profiles: 10 of 50 accepted")));
 }
 
+TEST(StoreStatus, ByBlockNamesAMergedOneByTheFirstAndTheLastBlockInIt) {
+  store::StoreAccount merged;
+  merged.blocks = {{.number = 8, .state = {}, .damage = "a page is torn", .first = 1},
+                   {.number = 9, .state = {}}};
+  const Table table = store_status({}, merged, limits());
+  EXPECT_EQ(csv(table),
+            "block,state,from,to,profiles,rows,segments,bytes\n"
+            "000001-000008,damaged,,,0,0,0,0\n"
+            "000009,open,,,0,0,0,0\n");
+  EXPECT_THAT(table.notes, Contains(HasSubstr("block 000001-000008 is left out of results")));
+}
+
 TEST(StoreStatus, ByLimitSaysHowMuchIsUsedAndForHowLongItLasts) {
   EXPECT_EQ(
       csv(store_status({.by_limit = true}, account(), limits())),
