@@ -1,5 +1,7 @@
 #include "store/care/archive_check.h"
 
+#include <algorithm>
+
 #include "base/checksum.h"
 #include "base/hex.h"
 #include "proto/profile_codec.h"
@@ -91,6 +93,15 @@ void LedgerCheck::add_block(sqlite::Database& catalogue) {
   if (const Status compared = compare(catalogue); !compared) {
     log_.add(archive_.path(), compared.error(), kRestoreFile);
   }
+}
+
+void LedgerCheck::pass_over(sqlite::Database& catalogue) {
+  const auto last = last_built_sequence(catalogue);
+  if (!last) {
+    log_.add(catalogue.path(), last.error(), kRestoreBlock);
+    return;
+  }
+  last_ = std::max(last_, *last);
 }
 
 // The block is read first: a profile is in the ledger before it becomes rows.

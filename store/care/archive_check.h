@@ -17,6 +17,8 @@ class LedgerCheck {
       : log_(log), archive_(archive), has_rows_elsewhere_(has_rows_elsewhere) {}
 
   void add_block(sqlite::Database& catalogue);
+  // Of one that took the place of blocks while these were compared: some of them were added, and the rest cannot be told from those.
+  void pass_over(sqlite::Database& catalogue);
   // That all that has become rows is in the archive, and that what waits has its raw profile.
   void finish();
 

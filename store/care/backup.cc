@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -27,8 +28,8 @@ namespace {
 
 constexpr int kMaxCopies = 20;
 
-// A block of a copy, while others are dropped.
-enum class Copied { kWhole, kDropped };
+// A block of a copy, while others are dropped or replaced.
+enum class Copied { kWhole, kGone };
 
 // What the copy is for.
 enum class CopyPurpose { kBackup, kRestore };
@@ -95,41 +96,56 @@ class Copier {
     if (!blocks) {
       return propagate(blocks);
     }
+    std::vector<BlockFolder> all;  // that the copy has, in order
     for (const BlockFolder& block : *blocks) {
-      const auto copied = copy_newest_generation(block);
+      // In one that took its place and that of others.
+      if (!all.empty() && block.number <= all.back().number) {
+        continue;
+      }
+      const auto copied = copy_or_successor(block);
       if (!copied) {
         return propagate(copied, "copying {}", block.path);
       }
-      if (*copied == Copied::kDropped) {
-        // The oldest blocks go first: those before it are gone too, and blocks have no gaps.
-        std::error_code error;
-        std::filesystem::remove_all(to_ + "/blocks", error);
-        if (error) {
-          return fail_errno(error.value(), "removing {}/blocks", to_);
+      const std::optional<BlockFolder>& made = *copied;
+      // Where it was dropped, those before it are gone too: the oldest blocks go first, and blocks have no gaps.
+      while (!all.empty() && (!made.has_value() || made->covers(all.back().number))) {
+        if (const Status removed = remove_copied(all.back()); !removed) {
+          return removed;
         }
+        all.pop_back();
+      }
+      if (made.has_value()) {
+        all.push_back(*made);
       }
     }
-    return is_there(to_ + "/blocks")
-               ? Status()
-               : fail(ErrorCode::kUnavailable, "all blocks of {} were dropped meanwhile", from_);
+    return !all.empty() ? Status()
+                        : fail(ErrorCode::kUnavailable, "all blocks of {} were dropped meanwhile", from_);
   }
 
-  // A block that is rolled up meanwhile is copied as what it became.
-  Result<Copied> copy_newest_generation(BlockFolder block) {
+  Status remove_copied(const BlockFolder& block) const {
+    const std::string path = fmt::format("{}/blocks/{}", to_, block.name());
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    return error ? Status(fail_errno(error.value(), "removing {}", path)) : Status();
+  }
+
+  // A block that is rolled up or merged meanwhile is copied as what it became: then the result has other blocks too. Nothing: it was dropped.
+  Result<std::optional<BlockFolder>> copy_or_successor(BlockFolder block) {
     while (true) {
-      const std::string to = fmt::format("{}/blocks/{}", to_, block.name());
-      const auto copied = copy_block(block, to);
-      const auto blocks = copied && *copied == Copied::kDropped ? list_blocks(from_ + "/blocks")
-                                                                : Result<std::vector<BlockFolder>>();
-      if (!copied || !blocks) {
-        return copied ? propagate(blocks) : copied;
+      const auto copied = copy_block(block, fmt::format("{}/blocks/{}", to_, block.name()));
+      if (!copied || *copied == Copied::kWhole) {
+        return copied ? Result<std::optional<BlockFolder>>(block) : propagate(copied);
       }
-      const auto now = std::ranges::find(*blocks, block.number, &BlockFolder::number);
+      const Status removed = remove_copied(block);
+      const auto blocks = removed ? list_blocks(from_ + "/blocks") : propagate(removed);
+      if (!blocks) {
+        return propagate(blocks);
+      }
+      const auto now =
+          std::ranges::find_if(*blocks, [&](const BlockFolder& newer) { return newer.covers(block.number); });
       if (now == blocks->end() || *now == block) {
-        return copied;
+        return std::nullopt;
       }
-      std::error_code error;
-      std::filesystem::remove_all(to, error);
       block = *now;
     }
   }
@@ -142,7 +158,7 @@ class Copier {
         return Copied::kWhole;
       }
       if (!is_there(block.path)) {
-        return Copied::kDropped;
+        return Copied::kGone;
       }
       if (attempt == kMaxCopies || copied.error().code != ErrorCode::kNotFound) {
         return propagate(copied);

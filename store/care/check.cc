@@ -29,7 +29,19 @@ constexpr std::string_view kRestoreMissing = "restore what is missing, or the wh
 constexpr std::string_view kRestoreMissingSpans =
     "restore what is missing from a backup; or stop the server and remove the folders before the gap";
 
-// All folders of blocks that are there: one that is missing, or lacks its catalogue, leaves the others to be looked at.
+void note_replaced(CheckLog& log, const BlockFolder& block, const std::vector<BlockFolder>& current) {
+  const auto by =
+      std::ranges::find_if(current, [&](const BlockFolder& newer) { return replaces(newer, block); });
+  const bool is_merged = by != current.end() && by->numbers() != block.numbers();
+  log.note(block.path,
+           is_merged ? fmt::format("the block has been merged into {} since: left by a crash, or replaced a "
+                                   "moment ago",
+                                   by->name())
+                     : "the block has been rolled up since: left by a crash, or replaced a moment ago",
+           "nothing: the server removes it");
+}
+
+// All folders of blocks that count: one that is missing, or lacks its catalogue, leaves the others to be looked at.
 std::vector<BlockFolder> folders_of_blocks(CheckLog& log, const std::string& blocks_path,
                                            std::string_view remedy) {
   std::vector<BlockFolder> blocks;
@@ -50,26 +62,20 @@ std::vector<BlockFolder> folders_of_blocks(CheckLog& log, const std::string& blo
   if (error) {
     log.add(blocks_path, fmt::format("it cannot be listed: {}", error.message()), std::string(remedy));
   }
-  std::ranges::sort(blocks, {},
-                    [](const BlockFolder& block) { return std::pair(block.number, block.generation); });
-  for (size_t i = 0; i + 1 < blocks.size();) {
-    if (blocks[i].number != blocks[i + 1].number) {
-      ++i;
-      continue;
-    }
-    log.note(blocks[i].path, "the block has been rolled up since: left by a crash, or replaced a moment ago",
-             "nothing: the server removes it");
-    blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i));
+  BlockFolders parted = part_folders(std::move(blocks));
+  for (const BlockFolder& block : parted.replaced) {
+    note_replaced(log, block, parted.current);
   }
-  for (size_t i = 1; i < blocks.size(); ++i) {
-    if (blocks[i].number != blocks[i - 1].number + 1) {
-      log.add(
-          blocks_path,
-          fmt::format("blocks between {:06} and {:06} are missing", blocks[i - 1].number, blocks[i].number),
-          std::string(remedy));
+  for (size_t i = 1; i < parted.current.size(); ++i) {
+    const BlockFolder& before = parted.current[i - 1];
+    const BlockFolder& block = parted.current[i];
+    if (before.number != block.first - 1) {
+      log.add(blocks_path,
+              fmt::format("blocks between {:06} and {:06} are missing", before.number, block.first),
+              std::string(remedy));
     }
   }
-  return blocks;
+  return std::move(parted.current);
 }
 
 std::vector<BlockFolder> folders_of_profiles(CheckLog& log) {
@@ -80,6 +86,47 @@ std::vector<BlockFolder> folders_of_profiles(CheckLog& log) {
     log.add(blocks_path, "it has no block", std::string(kRestoreMissing));
   }
   return blocks;
+}
+
+// What has the rows of a block that is gone, if it was rolled up or merged meanwhile.
+std::optional<BlockFolder> successor_of(const std::string& blocks_path, const BlockFolder& block) {
+  const auto now = list_blocks(blocks_path);
+  if (!now) {
+    return std::nullopt;
+  }
+  const auto found =
+      std::ranges::find_if(*now, [&](const BlockFolder& newer) { return replaces(newer, block); });
+  return found == now->end() ? std::nullopt : std::optional(*found);
+}
+
+// Those that are replaced before their turn comes are checked as what they became.
+void check_blocks(CheckLog& log, const std::vector<BlockFolder>& blocks, std::string_view id,
+                  std::optional<LedgerCheck>& ledger) {
+  int64_t checked = 0;  // number
+  for (const BlockFolder& block : blocks) {
+    if (block.number <= checked) {
+      continue;
+    }
+    checked = block.number;
+    const bool is_newest = &block == &blocks.back();
+    auto catalogue = check_block(log, block, is_newest, id);
+    std::error_code error;
+    if (catalogue || std::filesystem::exists(block.path, error)) {
+      if (catalogue && ledger) {
+        ledger->add_block(*catalogue);
+      }
+      continue;
+    }
+    const auto successor = successor_of(log.data_dir() + "/blocks", block);
+    if (!successor) {
+      continue;  // dropped
+    }
+    checked = successor->number;
+    auto other = check_block(log, *successor, /*is_newest=*/false, id);
+    if (other && ledger) {
+      ledger->pass_over(*other);
+    }
+  }
 }
 
 // The folder is made when the first spans come.
@@ -174,12 +221,7 @@ Result<CheckReport> check_store(const std::string& data_dir, const ShowProgress&
   if (archive) {
     ledger.emplace(log, *archive, identity.rows.is_elsewhere());
   }
-  for (const BlockFolder& block : blocks) {
-    auto catalogue = check_block(log, block, &block == &blocks.back(), id);
-    if (catalogue && ledger) {
-      ledger->add_block(*catalogue);
-    }
-  }
+  check_blocks(log, blocks, id, ledger);
   if (archive && ledger) {
     ledger->finish();
     check_raw_profiles(log, *archive);
