@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -20,11 +21,14 @@
 namespace plimsoll::store {
 namespace {
 
+std::vector<std::string> files_of(const StoredBlock& block, const Manifest& manifest) {
+  return manifest.paths_below(fmt::format("blocks/{}/", block.name));
+}
+
 void drop_blocks_before(int64_t number, CopyDraft& draft) {
   auto& blocks = draft.manifest().blocks;
   while (!blocks.empty() && blocks.begin()->first < number) {
-    const std::string folder = fmt::format("blocks/{}/", blocks.begin()->second.name);
-    for (const std::string& path : draft.manifest().paths_below(folder)) {
+    for (const std::string& path : files_of(blocks.begin()->second, draft.manifest())) {
       draft.drop(path);
     }
     blocks.erase(blocks.begin());
@@ -34,19 +38,58 @@ void drop_blocks_before(int64_t number, CopyDraft& draft) {
 // Those before the first are gone; where none is sealed, all are.
 void drop_gone_blocks(const std::vector<BlockFolder>& blocks, CopyDraft& draft) {
   const auto& known = draft.manifest().blocks;
-  const bool goes_on = !blocks.empty() && !known.empty() && blocks.back().number + 1 >= known.begin()->first;
-  drop_blocks_before(goes_on ? blocks.front().number : INT64_MAX, draft);
+  const bool goes_on =
+      !blocks.empty() && !known.empty() && blocks.back().number + 1 >= known.begin()->second.first();
+  drop_blocks_before(goes_on ? blocks.front().first : INT64_MAX, draft);
 }
 
-// In an order in which a pass may end behind any block: a manifest has no gaps. Blocks before the oldest that the draft has, which came back
+// Blocks that must come into a draft at once, so that it has all of their rows, and none twice: one, or all that the draft has as one.
+using Step = std::vector<BlockFolder>;
+
+// Without what the draft has merged with later blocks than there are: it stays there.
+std::vector<Step> steps_of(const std::vector<BlockFolder>& blocks, const Manifest& draft) {
+  std::vector<Step> steps;
+  bool is_open = false;  // a block of the draft has rows of the last step, and of what follows
+  for (const BlockFolder& block : blocks) {
+    if (!is_open) {
+      steps.emplace_back();
+    }
+    steps.back().push_back(block);
+    const auto over = draft.blocks.lower_bound(block.number);
+    is_open =
+        over != draft.blocks.end() && over->first != block.number && over->second.first() <= block.number;
+  }
+  if (is_open) {
+    steps.pop_back();
+  }
+  return steps;
+}
+
+// In an order in which a pass may end behind any step: a manifest has no gaps. Blocks before the oldest that the draft has, which came back
 // with a backup, go down from it.
-std::vector<BlockFolder> without_gaps(std::vector<BlockFolder> blocks, const Manifest& draft) {
-  const int64_t oldest = draft.blocks.empty() ? 0 : draft.blocks.begin()->first;
+std::vector<Step> without_gaps(std::vector<Step> steps, const Manifest& draft) {
+  const int64_t oldest = draft.blocks.empty() ? 0 : draft.blocks.begin()->second.first();
   const auto known =
-      std::ranges::find_if(blocks, [&](const BlockFolder& block) { return block.number >= oldest; });
-  std::reverse(blocks.begin(), known);
-  std::rotate(blocks.begin(), known, blocks.end());
-  return blocks;
+      std::ranges::find_if(steps, [&](const Step& step) { return step.back().number >= oldest; });
+  std::reverse(steps.begin(), known);
+  std::rotate(steps.begin(), known, steps.end());
+  return steps;
+}
+
+// Blocks of the draft whose rows a step has by now, under other numbers. A restore may be reading them.
+void drop_others(const Step& step, CopyDraft& draft) {
+  auto& blocks = draft.manifest().blocks;
+  for (auto at = blocks.lower_bound(step.front().first);
+       at != blocks.end() && at->second.first() <= step.back().number;) {
+    if (std::ranges::find(step, at->first, &BlockFolder::number) != step.end()) {
+      ++at;
+      continue;
+    }
+    for (const std::string& path : files_of(at->second, draft.manifest())) {
+      draft.drop_replaced(path);
+    }
+    at = blocks.erase(at);
+  }
 }
 
 }  // namespace
@@ -75,19 +118,34 @@ Result<std::vector<BlockFolder>> BlockCopier::sealed_blocks() {
 Status BlockCopier::copy(const std::vector<BlockFolder>& blocks, CopyDraft& draft) const {
   drop_gone_blocks(blocks, draft);
   Status all;
-  for (const BlockFolder& block : without_gaps(blocks, draft.manifest())) {
+  for (const Step& step : without_gaps(steps_of(blocks, draft.manifest()), draft.manifest())) {
     if (draft.is_over_budget()) {
       break;
     }
-    const Status copied = copy_block(block, draft);
-    all = all && !copied ? propagate(copied, "copying block {}", block.name()) : all;
+    const Status copied = copy_together(step, draft);
+    all = all && !copied ? copied : all;
     // One that the store has, and that is damaged here, keeps no other from being copied. There are no gaps.
     if (!copied &&
-        (copied.error().code == ErrorCode::kUnavailable || !draft.manifest().blocks.contains(block.number))) {
+        (copied.error().code == ErrorCode::kUnavailable || !draft.manifest().covers(step.back().number))) {
       break;
     }
   }
   return all;
+}
+
+Status BlockCopier::copy_together(const std::vector<BlockFolder>& blocks, CopyDraft& draft) const {
+  // What is there of a part of them stands in no manifest.
+  const std::optional<Manifest> before = blocks.size() > 1 ? std::optional(draft.manifest()) : std::nullopt;
+  for (const BlockFolder& block : blocks) {
+    if (const Status copied = copy_block(block, draft); !copied) {
+      if (before.has_value()) {
+        draft.manifest() = *before;
+      }
+      return propagate(copied, "copying block {}", block.name());
+    }
+  }
+  drop_others(blocks, draft);
+  return {};
 }
 
 Status BlockCopier::copy_block(const BlockFolder& block, CopyDraft& draft) const {

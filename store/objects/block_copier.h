@@ -23,7 +23,8 @@ class BlockCopier {
   // before it copies raw profiles.
   Result<std::vector<BlockFolder>> sealed_blocks();
 
-  // Those that have changed, until the pass is over its budget; those before the first leave the draft. A block that cannot be copied is an
+  // Those that have changed, until the pass is over its budget; those before the first leave the draft. Blocks that were merged since leave it
+  // once the one that they became is in it, and that one where they came back, once all of them are. A block that cannot be copied is an
   // error and stays in the draft as it was, or keeps later ones out of it where it was never there: a manifest has no gaps.
   Status copy(const std::vector<BlockFolder>& blocks, CopyDraft& draft) const;
 
@@ -39,6 +40,7 @@ class BlockCopier {
     int64_t built_up_to = 0;
   };
 
+  Status copy_together(const std::vector<BlockFolder>& blocks, CopyDraft& draft) const;
   Status copy_block(const BlockFolder& block, CopyDraft& draft) const;
   static Result<OpenBlock> open_block(const BlockFolder& block, const std::string& catalogue_copy,
                                       const Manifest& draft);

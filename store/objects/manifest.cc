@@ -15,6 +15,8 @@ namespace {
 constexpr std::string_view kFirstLine = "plimsoll-objects 1\n";
 // Of a directory whose rows are elsewhere: a program that does not know that would make one without rows of it.
 constexpr std::string_view kFirstLineWithRows = "plimsoll-objects 2\n";
+// With blocks that were merged: a program that does not know their names would take the manifest for damaged.
+constexpr std::string_view kFirstLineWithMerged = "plimsoll-objects 3\n";
 constexpr std::string_view kAnyVersion = "plimsoll-objects ";
 constexpr std::string_view kRows = "rows ";
 constexpr std::string_view kChecksum = "checksum ";
@@ -102,6 +104,16 @@ bool read_line(std::string_view line, Manifest& manifest) {
   return true;
 }
 
+BlockFolder folder_of(const StoredBlock& block) {
+  return block_at("blocks/" + block.name);
+}
+
+std::string_view first_line_of(const Manifest& manifest) {
+  const bool has_merged = std::ranges::any_of(
+      manifest.blocks, [](const auto& block) { return folder_of(block.second).is_merged(); });
+  return has_merged ? kFirstLineWithMerged : manifest.has_rows_elsewhere() ? kFirstLineWithRows : kFirstLine;
+}
+
 // By then there is no local file that could be of the same version.
 LeavingFile leaving_file(const std::string& path, const StoredFile& file, int64_t remove_at_ns) {
   return {.path = path, .file = {.bytes = file.bytes, .hash = file.hash}, .remove_at_ns = remove_at_ns};
@@ -112,6 +124,15 @@ std::string checksum_line(std::string_view lines) {
 }
 
 }  // namespace
+
+int64_t StoredBlock::first() const {
+  return folder_of(*this).first;
+}
+
+bool Manifest::covers(int64_t number) const {
+  const auto at = blocks.lower_bound(number);
+  return at != blocks.end() && at->second.first() <= number;
+}
 
 void Manifest::set(const std::string& path, const StoredFile& file, int64_t now_ns) {
   const auto [at, is_new] = files.try_emplace(path, file);
@@ -145,7 +166,7 @@ std::vector<std::string> Manifest::paths_below(std::string_view prefix) const {
 }
 
 std::string to_text(const Manifest& manifest) {
-  std::string text(manifest.has_rows_elsewhere() ? kFirstLineWithRows : kFirstLine);
+  std::string text(first_line_of(manifest));
   text += fmt::format("directory {}\nwriter {}\nwritten {}\n", to_hex(manifest.directory_id),
                       to_hex(manifest.writer), manifest.written_ns);
   text += manifest.has_rows_elsewhere() ? fmt::format("{}{}\n", kRows, manifest.rows) : "";
@@ -163,7 +184,9 @@ std::string to_text(const Manifest& manifest) {
 }
 
 Result<Manifest> parse_manifest(std::string_view text) {
-  const std::string_view first_line = text.starts_with(kFirstLineWithRows) ? kFirstLineWithRows : kFirstLine;
+  const std::string_view first_line = text.starts_with(kFirstLineWithRows)     ? kFirstLineWithRows
+                                      : text.starts_with(kFirstLineWithMerged) ? kFirstLineWithMerged
+                                                                               : kFirstLine;
   if (text.starts_with(kAnyVersion) && !text.starts_with(first_line)) {
     return with_hint(fail(ErrorCode::kUnsupported, "the manifest is of a later version of Plimsoll"),
                      "update this program");
@@ -185,14 +208,16 @@ Result<Manifest> parse_manifest(std::string_view text) {
   if (manifest.directory_id.empty() || manifest.writer.empty()) {
     return fail(ErrorCode::kCorrupt, "the manifest does not say which directory it is of");
   }
-  if (manifest.has_rows_elsewhere() != (first_line == kFirstLineWithRows)) {
-    return fail(ErrorCode::kCorrupt, "the manifest does not say where the rows are");
+  if (first_line != first_line_of(manifest)) {
+    return fail(ErrorCode::kCorrupt, "the manifest has another version than its lines are of");
   }
-  int64_t next = manifest.blocks.empty() ? 0 : manifest.blocks.begin()->first;
+  int64_t next = manifest.blocks.empty() ? 0 : manifest.blocks.begin()->second.first();
   for (const auto& [number, block] : manifest.blocks) {
-    if (number != next++) {
-      return fail(ErrorCode::kCorrupt, "the manifest lacks the block before {}", block.name);
+    if (block.first() != next) {
+      return fail(ErrorCode::kCorrupt, "the blocks of the manifest do not follow each other: see {}",
+                  block.name);
     }
+    next = number + 1;
   }
   return manifest;
 }

@@ -5,7 +5,8 @@
 //   writer 91aa...                               the process that wrote it
 //   written 1793...                              wall clock, ns
 //   rows clickhouse://ch.example.com/plimsoll    where rows are that are not in the directory; then the first line has version 2
-//   block 000007.1 VERSION SEQUENCE              a sealed block; up to which profile of the archive it and those before it go
+//   block 000007.1 VERSION SEQUENCE              a sealed block; up to which profile of the archive it and those before it go. Where one was
+//                                                merged (000001-000007.2) the first line has version 3, with or without rows elsewhere
 //   file PATH BYTES HASH VERSION                 below the data directory, or packs/FIRST-LAST
 //   leaving PATH BYTES HASH REMOVE_AT            belongs to the directory no more; its objects go after that time
 //   checksum 9a1e...                             of the lines above
@@ -42,9 +43,12 @@ struct StoredFile {
 };
 
 struct StoredBlock {
-  std::string name;  // of its folder: "000007.1"
+  std::string name;  // of its folder: "000007.1", "000001-000007.2"
   int64_t version = 0;
   int64_t built_up_to = 0;
+
+  // Number of the first block that was merged into it; its own where none was.
+  int64_t first() const;
 
   bool operator==(const StoredBlock&) const = default;
 };
@@ -62,7 +66,7 @@ struct Manifest {
   std::string writer = {};        // 16 bytes
   int64_t written_ns = 0;
   std::string rows = {};                         // address, where they are not in the directory; no password
-  std::map<int64_t, StoredBlock> blocks = {};    // by number, without gaps
+  std::map<int64_t, StoredBlock> blocks = {};    // by number; each begins behind the one before it
   std::map<std::string, StoredFile> files = {};  // by path
   std::vector<LeavingFile> leaving = {};
 
@@ -73,6 +77,9 @@ struct Manifest {
 
   // The files whose paths begin so.
   std::vector<std::string> paths_below(std::string_view prefix) const;
+
+  // Whether a block has the rows of that number.
+  bool covers(int64_t number) const;
 
   // Of the last profile that its blocks have rows of; 0: none.
   int64_t built_up_to() const { return blocks.empty() ? 0 : blocks.rbegin()->second.built_up_to; }

@@ -19,7 +19,7 @@ TEST(ObjectManifestTest, SaysWhereRowsAreAndIsOfALaterVersionThen) {
   const auto read = parse_manifest(to_text(manifest));
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(*read, manifest);
-  EXPECT_EQ(parse_manifest("plimsoll-objects 3\n").error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(parse_manifest("plimsoll-objects 4\n").error().code, ErrorCode::kUnsupported);
 }
 
 TEST(ObjectManifestTest, IsWhatWasWritten) {
@@ -31,6 +31,32 @@ TEST(ObjectManifestTest, IsWhatWasWritten) {
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(*read, manifest);
   EXPECT_EQ(manifest.leaving.size(), 1);
+}
+
+TEST(ObjectManifestTest, MergedBlocksFollowEachOtherAndAreOfALaterVersion) {
+  Manifest manifest{.directory_id = std::string(16, '\1'), .writer = std::string(16, '\2')};
+  manifest.blocks[8] = {.name = "000003-000008.2", .version = -5, .built_up_to = 90};
+  manifest.blocks[9] = {.name = "000009", .version = 6, .built_up_to = 95};
+  for (const char* const rows : {"", "clickhouse://a,b/p"}) {
+    manifest.rows = rows;
+    EXPECT_TRUE(to_text(manifest).starts_with("plimsoll-objects 3\n"))
+        << "a program that does not know such names would take it for damaged";
+    const auto read = parse_manifest(to_text(manifest));
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(*read, manifest);
+  }
+  EXPECT_EQ(manifest.blocks[8].first(), 3);
+  EXPECT_EQ(manifest.blocks[9].first(), 9);
+  EXPECT_FALSE(manifest.covers(2));
+  EXPECT_TRUE(manifest.covers(3));
+  EXPECT_TRUE(manifest.covers(9));
+  EXPECT_FALSE(manifest.covers(10));
+  Manifest overlapping = manifest;
+  overlapping.blocks[7] = {.name = "000007"};
+  EXPECT_EQ(parse_manifest(to_text(overlapping)).error().code, ErrorCode::kCorrupt);
+  Manifest with_gap = manifest;
+  with_gap.blocks[12] = {.name = "000011-000012.1"};
+  EXPECT_EQ(parse_manifest(to_text(with_gap)).error().code, ErrorCode::kCorrupt);
 }
 
 TEST(ObjectManifestTest, PathsThatLeadOutOfADirectoryAreRefused) {
