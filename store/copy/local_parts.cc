@@ -165,12 +165,21 @@ Status LocalParts::read_names(int64_t number, const UseNames& use) {
 }
 
 Status LocalParts::write(CopiedPart part, RowCursor& rows, const ReadNames& read_names) {
+  const auto there = blocks();
+  if (!there) {
+    return propagate(there);
+  }
+  const int64_t newest = there->empty() ? part.number - 1 : there->back().number;
+  if (newest >= part.number) {
+    return fail(ErrorCode::kConflict, "block {} does not follow block {}", part.number, newest);
+  }
+  const std::string merged = newest + 1 < part.number ? fmt::format("{:06}-", newest + 1) : "";
   const BlockFolder block =
-      block_at(fmt::format("{}/{:06}{}", blocks_path_, part.number, part.is_rolled_up ? ".1" : ""));
+      block_at(fmt::format("{}/{}{:06}{}", blocks_path_, merged, part.number, part.is_rolled_up ? ".1" : ""));
   if (block.number == 0) {
     return fail(ErrorCode::kInvalid, "no block has the number {}", part.number);
   }
-  const BlockFolder made{block.number, block.path + ".tmp", block.generation};
+  const BlockFolder made{block.number, block.path + ".tmp", block.generation, block.first};
   Status done = make_empty_block(made);
   const auto segments = done ? write_part_segments(made, part, rows) : propagate(done);
   done =

@@ -24,7 +24,8 @@ class LocalParts : public PartTarget {
   Result<CopiedPart> read(int64_t number) override;
   Status read_names(int64_t number, const UseNames& use) override;
 
-  // Memory beside the part: 4 million rows. A part that is rolled up is a block of generation 1.
+  // Memory beside the part: 4 million rows. A part that is rolled up is a block of generation 1. Where its number is not the next one, it
+  // becomes a merged block, so that blocks have no gap. kConflict where it does not come behind the newest one.
   Status write(CopiedPart part, RowCursor& rows, const ReadNames& read_names) override;
   Status drop(int64_t number) override;
 

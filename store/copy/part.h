@@ -1,6 +1,6 @@
 // What a copy of rows moves from one store to another: parts, each with dictionaries of its own.
 //
-// A part is a block of a data directory or an epoch in ClickHouse. It keeps its number and all IDs within it, so that names, and rows of
+// A part is a block of a data directory, merged or not, or an epoch in ClickHouse. It keeps its number and all IDs within it, so that names, and rows of
 // profiles that come later, go on meaning the same.
 #pragma once
 
@@ -61,7 +61,7 @@ class PartSource {
   PartSource& operator=(const PartSource&) = delete;
   virtual ~PartSource() = default;
 
-  // The newest last; numbers without gaps.
+  // The newest last. Numbers ascend, and may have gaps: of blocks that were merged the last one's number stays.
   virtual Result<std::vector<PartState>> parts() = 0;
 
   // Memory: its dictionaries and the symbols of its kernels. kCorrupt where any of it is damaged; damage of rows is found when they are read.

@@ -48,7 +48,7 @@ size_t count_copied(const std::vector<PartState>& wanted, const std::vector<Part
   return static_cast<size_t>(std::ranges::find_if(wanted, is_missing) - wanted.begin());
 }
 
-// But the parts from `first` to `last`; the order keeps the others in a row.
+// But the parts from `first` to `last`. Where there are none of these, `last` is less. In an order in which only ends of the row go.
 Status drop_others(PartTarget& to, const std::vector<PartState>& there, int64_t first, int64_t last) {
   for (auto part = there.rbegin(); part != there.rend() && part->number > last; ++part) {
     if (const Status dropped = to.drop(part->number); !dropped) {
@@ -115,7 +115,8 @@ Result<PartCopyReport> copy_parts(PartSource& from, PartTarget& to, CopyNote& no
   }
   const size_t kept = count_copied(*wanted, *there, note);
   const int64_t first = wanted->front().number;
-  const int64_t last = first + static_cast<int64_t>(kept) - 1;
+  // Numbers have gaps where parts were merged.
+  const int64_t last = kept == 0 ? first - 1 : (*wanted)[kept - 1].number;
   std::erase_if(note.parts, [&](const auto& part) { return part.first < first || part.first > last; });
   // Before anything goes: what is noted is there.
   Status done = keep(note);
