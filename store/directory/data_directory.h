@@ -33,9 +33,9 @@
 
 namespace plimsoll::store {
 
-inline constexpr int kDirectoryFormat = 9;
-// A reader reads it as today's: up to 7 it lacks the identity, up to 8 labels, and no block is
-// rolled up.
+inline constexpr int kDirectoryFormat = 10;
+// A reader reads it as today's: up to 7 it lacks the identity, up to 8 labels, and no block is rolled up; up to 9 no block was merged, whose
+// name an older program would pass over.
 inline constexpr int kOldestReadableFormat = 7;
 inline constexpr int kOldestFormatWithIdentity = 8;
 
@@ -54,7 +54,7 @@ class DataDirectory {
   // built again from the archive. kCorrupt where a database that it must have is missing, is of another directory, or is older than
   // another: the error names it, and says what would be lost.
   static Result<DataDirectory> open_for_writing(const std::string& path);
-  // Needs no lock; may run beside the writer. kUnsupported for any other format but 7 and 8, which a reader reads alike. kCorrupt as above, of
+  // Needs no lock; may run beside the writer. kUnsupported for any other format but 7 to 9, which a reader reads alike. kCorrupt as above, of
   // the newest block alone; open_archive() and the stores' open_if_there() say so of theirs.
   static Result<DataDirectory> open_for_reading(const std::string& path);
 

@@ -352,7 +352,7 @@ TEST_F(BlocksTest, AnUpgradeThatWasInterruptedGoesOn) {
     SCOPED_TRACE(step);
     open({});
     EXPECT_THAT(blocks(), ElementsAre("1: 1 2 3"));
-    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "9\n");
+    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "10\n");
     auto catalogue = *Catalogue::open(path_ + "/blocks/000001/catalogue.db", sqlite::OpenMode::kRead);
     EXPECT_EQ(visible_segments(catalogue.database())->size(), 1);
     ingest_.reset();

@@ -27,7 +27,7 @@ class DataDirectoryTest : public ::testing::Test {
 TEST_F(DataDirectoryTest, IsCreatedWithItsVersion) {
   const auto directory = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(directory) << directory.error().text();
-  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "9\n");
+  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "10\n");
   EXPECT_TRUE(std::filesystem::is_directory(directory->blocks_path() + "/000001/segments"));
   EXPECT_EQ(*read_file(path_ + "/lock", 512), fmt::format("{}\n{}\n", ::getpid(), host_name()));
 }
@@ -106,7 +106,7 @@ TEST_F(DataDirectoryTest, ANewerFormatIsLeftAlone) {
     const auto refused = open(path_);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 9")));
+    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 10")));
   }
   EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "17\n");
 }
@@ -121,9 +121,19 @@ TEST_F(DataDirectoryTest, AnOlderFormatIsConvertedByAWriterAndRefusedToReaders) 
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
     EXPECT_THAT(refused.error().hint, HasSubstr("plimsoll import"));
     ASSERT_TRUE(DataDirectory::open_for_writing(path_));
-    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "9\n");
+    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "10\n");
     EXPECT_TRUE(DataDirectory::open_for_reading(path_));
   }
+}
+
+// Format 10 has names of blocks that a program of format 9 would pass over; nothing else is different.
+TEST_F(DataDirectoryTest, Format9IsReadAsItIsAndTakenOverByAWriter) {
+  ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+  write_bytes(path_ + "/FORMAT", "9\n");
+  EXPECT_TRUE(DataDirectory::open_for_reading(path_));
+  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "9\n");
+  ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "10\n");
 }
 
 TEST_F(DataDirectoryTest, OfFormat2OnlyTheArchiveIsKept) {

@@ -92,7 +92,7 @@ class DirectoryIdentityTest : public ::testing::Test {
                              "blocks/000002/catalogue.db"}) {
       EXPECT_EQ(to_hex(*id_of(path + "/" + name)), to_hex(identity->id)) << name;
     }
-    EXPECT_EQ(*read_file(path + "/FORMAT", 10), "9\n");
+    EXPECT_EQ(*read_file(path + "/FORMAT", 10), "10\n");
   }
 
   plimsoll::testing::TemporaryDirectory folder_;
