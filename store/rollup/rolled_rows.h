@@ -11,12 +11,14 @@
 #include "store/catalogue/segment_table.h"
 #include "store/model/row.h"
 #include "store/rollup/hours.h"
+#include "store/rollup/origin_hits.h"
 #include "store/segments/row_order.h"
+#include "store/segments/row_sorter.h"
 
 namespace plimsoll::store {
 
 // Rows of a block have the IDs of the rolled-up one afterwards. Those of the same key become one; they come from anywhere in the block, so
-// they are sorted in memory, 4 million at a time, to files, which are merged. Memory: 300 MiB, and a merged file. One thread.
+// they are sorted (RowSorter). One thread.
 class RolledRows {
  public:
   // Borrows `hours`. `workload_of`: the new ID of each workload; `order` knows the new workloads. Files go to `segments_path`.
@@ -30,25 +32,10 @@ class RolledRows {
   Result<std::vector<SegmentEntry>> finish(const std::stop_token& stop);
 
  private:
-  struct Run {
-    std::string path;
-    uint64_t rows = 0;
-  };
-
-  void shrink();
-  Status write_run();
-  Result<SegmentEntry> merge(std::span<const Run> runs, const std::stop_token& stop);
-  Status expect_all_hits() const;
-  std::string next_path();
-
   const Hours& hours_;
   const std::vector<uint32_t> workload_of_;
-  const RowOrder order_;
-  const std::string segments_path_;
-  std::vector<Row> rows_;
-  std::vector<Run> runs_;
-  uint64_t files_ = 0;
-  std::vector<std::vector<uint64_t>> hits_;  // by hour, and place of the event in it
+  RowSorter sorter_;
+  OriginHits hits_;
 };
 
 }  // namespace plimsoll::store
