@@ -103,7 +103,7 @@ BlockFolder beside(const BlockFolder& block);
 // `accepted_before`; events and symbols of kernels are those of `events_from`, if given, and the directory's ID is `directory_id`. One that a
 // crash has left, not sealed yet and of the same `accepted_before`, is gone on with, and another that is not sealed goes. kConflict where
 // what is there is sealed, or cannot be read: it may be what another took the place of.
-Result<BlockFolder> make_replacement(const std::string& blocks_path, int64_t number,
+Result<BlockFolder> make_replacement(const std::string& blocks_path, const BlockFolder& block,
                                      sqlite::Database* events_from, int64_t accepted_before,
                                      std::string_view directory_id);
 

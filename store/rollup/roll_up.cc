@@ -1,20 +1,18 @@
 #include "store/rollup/roll_up.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "base/durable_file.h"
 #include "base/log.h"
 #include "store/blocks/block_folder.h"
 #include "store/catalogue/catalogue.h"
 #include "store/catalogue/segment_table.h"
 #include "store/model/dictionaries.h"
-#include "store/packed/block_packs.h"
 #include "store/rollup/hours.h"
+#include "store/rollup/made_block.h"
 #include "store/rollup/rolled_catalogue.h"
 #include "store/rollup/rolled_rows.h"
 #include "store/segments/segment.h"
@@ -99,11 +97,8 @@ Result<FullBlock> read_full(const BlockFolder& folder) {
 
 Result<std::vector<SegmentEntry>> write_rows(const FullBlock& full, const Hours& hours,
                                              const BlockFolder& replacement, const std::stop_token& stop) {
-  std::error_code error;
-  std::filesystem::remove_all(replacement.path, error);
-  std::filesystem::create_directories(replacement.segments_path(), error);
-  if (error) {
-    return fail_errno(error.value(), "creating {}", replacement.segments_path());
+  if (const Status begun = begin_block(replacement); !begun) {
+    return propagate(begun);
   }
   RolledRows rows(hours, full.workloads.of, order_of(full.workloads), replacement.segments_path());
   SegmentCursor cursor(full.segments, {});
@@ -123,26 +118,13 @@ Result<std::vector<SegmentEntry>> write_rows(const FullBlock& full, const Hours&
   return rows.finish(stop);
 }
 
-// The block is whole without.
-void pack_entries_of(const BlockFolder& folder) {
-  if (const Status packed = pack_block(folder); !packed) {
-    log_warning("packing the entries of block {}: {}", folder.number, packed.error().text());
-  }
-}
-
-Status sync_block(const BlockFolder& folder) {
-  const Status synced = sync_folder(folder.segments_path());
-  return synced ? sync_folder(folder.path) : synced;
-}
-
 }  // namespace
 
 RollUp::RollUp(Ingest& ingest, const RollUpLimits& limits, Environment environment)
-    : ingest_(ingest), limits_(limits), environment_(std::move(environment)) {}
-
-RollUp::~RollUp() {
-  remove_due_by(Clock::time_point::max());
-}
+    : ingest_(ingest),
+      limits_(limits),
+      environment_(std::move(environment)),
+      replaced_(ingest.directory().blocks_path(), limits.keep_replaced) {}
 
 Result<RollUpReport> RollUp::run_once(const std::stop_token& stop) {
   remove_due();
@@ -282,10 +264,7 @@ Result<RollUpReport> RollUp::roll_up(const BlockFolder& folder, const std::stop_
                                                                         environment_.now_ns()};
                                           const Status filled = make_rolled_catalogue(
                                               folder.catalogue_path(), made.catalogue_path(), contents);
-                                          if (filled) {
-                                            pack_entries_of(made);
-                                          }
-                                          const Status synced = filled ? sync_block(made) : filled;
+                                          const Status synced = filled ? complete_block(made) : filled;
                                           if (synced && environment_.before_publishing) {
                                             environment_.before_publishing();
                                           }
@@ -293,11 +272,10 @@ Result<RollUpReport> RollUp::roll_up(const BlockFolder& folder, const std::stop_
                                         })
                : propagate(segments);
   if (!published) {
-    std::error_code ignored;
-    std::filesystem::remove_all(replacement.path, ignored);
+    discard_block(replacement);
     return propagate(published);
   }
-  replaced_.push_back({folder, Clock::now() + limits_.keep_replaced});
+  replaced_.add(folder);
   RollUpReport report{.block = folder.number,
                       .profiles = static_cast<int64_t>(hours.profiles()),
                       .origins = static_cast<int64_t>(hours.origins().size()) - 1,
@@ -309,27 +287,6 @@ Result<RollUpReport> RollUp::roll_up(const BlockFolder& folder, const std::stop_
   }
   remove_due();
   return report;
-}
-
-std::optional<RollUp::Clock::time_point> RollUp::remove_due() {
-  remove_due_by(Clock::now());
-  return replaced_.empty() ? std::nullopt : std::optional(replaced_.front().due);
-}
-
-void RollUp::remove_due_by(Clock::time_point now) {
-  for (; !replaced_.empty() && replaced_.front().due <= now; replaced_.pop_front()) {
-    const BlockFolder& folder = replaced_.front().folder;
-    std::error_code ignored;
-    // Where its block has been dropped, it went with it.
-    if (!std::filesystem::exists(folder.path, ignored)) {
-      continue;
-    }
-    const Status removed = drop_block(ingest_.directory().blocks_path(), folder);
-    if (!removed) {
-      // It counts no more: it costs room, until the next start.
-      log_warning("removing {}, which was rolled up: {}", folder.path, removed.error().text());
-    }
-  }
 }
 
 }  // namespace plimsoll::store

@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "store/catalogue/block_table.h"
 #include "store/directory/disk_usage.h"
 #include "store/ingest.h"
+#include "store/rollup/replaced_folders.h"
 
 namespace plimsoll::store {
 
@@ -61,7 +61,7 @@ class RollUp {
   RollUp(const RollUp&) = delete;
   RollUp& operator=(const RollUp&) = delete;
   // Removes all files that were replaced, due or not.
-  ~RollUp();
+  ~RollUp() = default;
 
   // Rolls up the oldest block that is over a limit. Ages are measured as retention does. A block that is damaged stays as it is, as does one
   // for which the disk has no room. One that fails for another reason is tried again after a minute, then after two and so on, up to an hour;
@@ -72,7 +72,7 @@ class RollUp {
   Result<RollUpReport> run_once_before(int64_t before_ns, const std::stop_token& stop = {});
 
   // Removes the replaced files that are due, as every run does. When the next will be; nothing: none is left.
-  std::optional<Clock::time_point> remove_due();
+  std::optional<Clock::time_point> remove_due() { return replaced_.remove_due(); }
 
  private:
   using IsDue = std::function<bool(const BlockState& state, int64_t full_bytes)>;
@@ -82,7 +82,6 @@ class RollUp {
   Result<RollUpReport> roll_up(const BlockFolder& folder, const std::stop_token& stop);
   void note_failure(const BlockFolder& folder, const Error& error);
   bool is_waiting(const BlockFolder& folder) const;
-  void remove_due_by(Clock::time_point now);
 
   Ingest& ingest_;
   const RollUpLimits limits_;
@@ -97,11 +96,7 @@ class RollUp {
     Clock::time_point again;
   };
   std::map<int64_t, Failed> failed_;  // likewise
-  struct Replaced {
-    BlockFolder folder;
-    Clock::time_point due;
-  };
-  std::deque<Replaced> replaced_;  // by time
+  ReplacedFolders replaced_;
 };
 
 }  // namespace plimsoll::store
