@@ -28,12 +28,14 @@ struct DescribedBinary {
 // All of a part but its names.
 struct CopiedPart {
   int64_t number = 0;
-  bool takes_more = false;       // profiles: the newest part alone
-  bool is_rolled_up = false;     // its origins are hours (store/rollup)
-  int64_t first_written_ns = 0;  // wall clock; 0: it has no profile yet
-  int64_t after = 0;             // archive sequence: of the last profile before it
-  int64_t last = 0;              // archive sequence of its last profile; `after` where it has none
-  Dictionaries entries = {};     // events of origins aside
+  bool takes_more = false;          // profiles: the newest part alone
+  bool is_rolled_up = false;        // its origins are hours (store/rollup)
+  int64_t rolled_up_ns = 0;         // wall clock; 0: unknown
+  uint64_t rolled_up_profiles = 0;  // that the hours were made of; 0: unknown
+  int64_t first_written_ns = 0;     // wall clock; 0: it has no profile yet
+  int64_t after = 0;                // archive sequence: of the last profile before it
+  int64_t last = 0;                 // archive sequence of its last profile; `after` where it has none
+  Dictionaries entries = {};        // events of origins aside
   std::vector<ProfileRecord> profiles = {};  // of each origin, from ID 1 on
   std::vector<KernelSymbols> kernel_symbols = {};
   std::vector<BinaryMachine> binary_machines = {};
@@ -48,7 +50,7 @@ struct PartState {
   std::string version = {};  // without white space
 };
 
-// Is given names of some locations: each location once, in the order of their IDs.
+// Is given names of some locations, each location once. A part gives them in the order of their IDs.
 using UseNames = std::function<Status(std::span<const Binding> names)>;
 // Calls `use` with all names of a part.
 using ReadNames = std::function<Status(const UseNames& use)>;

@@ -15,12 +15,16 @@ class FactsReader {
  public:
   explicit FactsReader(sqlite::Database& catalogue) : catalogue_(catalogue) {}
 
-  Status read(CopiedPart& part) {
+  Status read_profile_facts(CopiedPart& part) {
     Status read = read_state(part);
+    read = read && part.is_rolled_up ? read_roll_up(part) : read;
     read = read ? read_profiles(part) : read;
-    read = read ? read_kernel_symbols(part) : read;
+    return read ? read_set_aside(part) : read;
+  }
+
+  Status read_binary_facts(CopiedPart& part) {
+    Status read = read_kernel_symbols(part);
     read = read ? read_machines(part) : read;
-    read = read ? read_set_aside(part) : read;
     return read ? read_accounts(part) : read;
   }
 
@@ -39,6 +43,14 @@ class FactsReader {
     part.after = *before;
     part.last = *last;
     return {};
+  }
+
+  Status read_roll_up(CopiedPart& part) {
+    return sqlite::for_each_row(catalogue_.query("SELECT rolled_up_ns, profiles FROM roll_up"),
+                                [&](const sqlite::Statement& row) {
+                                  part.rolled_up_ns = row.integer(0);
+                                  part.rolled_up_profiles = static_cast<uint64_t>(row.integer(1));
+                                });
   }
 
   Status read_profiles(CopiedPart& part) {
@@ -124,7 +136,16 @@ class FactsReader {
 }  // namespace
 
 Status read_part_facts(sqlite::Database& catalogue, CopiedPart& part) {
-  return FactsReader(catalogue).read(part);
+  const Status read = read_profile_facts(catalogue, part);
+  return read ? read_binary_facts(catalogue, part) : read;
+}
+
+Status read_profile_facts(sqlite::Database& catalogue, CopiedPart& part) {
+  return FactsReader(catalogue).read_profile_facts(part);
+}
+
+Status read_binary_facts(sqlite::Database& catalogue, CopiedPart& part) {
+  return FactsReader(catalogue).read_binary_facts(part);
 }
 
 }  // namespace plimsoll::store

@@ -11,4 +11,9 @@ namespace plimsoll::store {
 // Part of the caller's transaction. After an error the part is of no use.
 Status read_part_facts(sqlite::Database& catalogue, CopiedPart& part);
 
+// The same in two parts. State, profiles and what was set aside: of a block that takes no more profiles they never change.
+Status read_profile_facts(sqlite::Database& catalogue, CopiedPart& part);
+// Symbols of kernels, machines of binaries, and accounts, which change when symbols are searched for.
+Status read_binary_facts(sqlite::Database& catalogue, CopiedPart& part);
+
 }  // namespace plimsoll::store
