@@ -15,6 +15,7 @@
 #include "server/background/work_kinds.h"
 #include "server/symbol_passes.h"
 #include "store/live/live_machines.h"
+#include "store/merging/block_merger.h"
 #include "store/packed/block_packs.h"
 #include "store/retention/retention.h"
 #include "store/rollup/roll_up.h"
@@ -87,6 +88,17 @@ Result<Dropped> drop_some(DroppingSink& sink, int64_t max_age_ns, int64_t max_by
     return old ? propagate(oldest) : propagate(old);
   }
   return Dropped{.count = *oldest ? uint64_t{1} : 0, .has_room = has_room};
+}
+
+// Until files that were replaced are due, or something else may be.
+std::chrono::nanoseconds until_removed(store::RollUp& roll_up, store::BlockMerger& merger) {
+  std::chrono::nanoseconds until = kRollUpInterval;
+  for (const std::optional<Clock::time_point>& due : {roll_up.remove_due(), merger.remove_due()}) {
+    if (due.has_value()) {
+      until = std::min<std::chrono::nanoseconds>(until, *due - Clock::now());
+    }
+  }
+  return until;
 }
 
 }  // namespace
@@ -342,6 +354,7 @@ BackgroundTask::Pass roll_up_pass(store::Ingest& ingest, const store::RetentionL
                                     .full_max_bytes = limits.full_max_bytes,
                                     .min_free_bytes = limits.min_free_bytes};
   return [roll_up = std::make_unique<store::RollUp>(ingest, of_rows),
+          merger = std::make_unique<store::BlockMerger>(ingest, store::merge_limits(limits)),
           packer = std::make_unique<store::BlockPacker>(), &ingest,
           replaced = std::move(replaced)](const std::stop_token& stop) -> Result<NextPass> {
     const auto report = roll_up->run_once(stop);
@@ -361,14 +374,21 @@ BackgroundTask::Pass roll_up_pass(store::Ingest& ingest, const store::RetentionL
     } else if (*packed != 0) {
       log_info("the entries of block {} are packed", *packed);
     }
-    if (!report) {
-      return propagate(report);
-    }
-    if (packed && *packed != 0) {
+    if (report && packed && *packed != 0) {
       return kAtOnce;
     }
-    const auto due = roll_up->remove_due();
-    return NextPass{.after = due ? *due - Clock::now() : kRollUpInterval};
+    // Also where a block cannot be rolled up: that may last.
+    const auto merged = merger->run_once(stop);
+    if (merged && merged->blocks != 0) {
+      replaced();
+      log_info("blocks {} to {} are merged: {} stacks became {}, {} rows {}, {} bytes {}", merged->first,
+               merged->last, merged->stacks_before, merged->stacks, merged->rows_before, merged->rows,
+               merged->bytes_before, merged->bytes);
+    }
+    if (!report || !merged) {
+      return !report ? propagate(report) : propagate(merged);
+    }
+    return merged->blocks != 0 ? kAtOnce : NextPass{.after = until_removed(*roll_up, *merger)};
   };
 }
 

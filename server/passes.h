@@ -78,8 +78,8 @@ BackgroundTask::Pass bursts_pass(store::BurstSink& bursts, const store::Retentio
 BackgroundTask::Pass objects_pass(std::unique_ptr<store::WriteBehind> behind,
                                   std::chrono::nanoseconds interval);
 
-// Rolls up one block, as often as there is one over a limit; removes replaced files when they are due. `replaced`: called once the files of a
-// block are to be closed.
+// Rolls up one block, as often as there is one over a limit; then packs the entries of one, then merges some, as often as any are due. Removes
+// replaced files when they are due. `replaced`: called once the files of blocks are to be closed.
 BackgroundTask::Pass roll_up_pass(store::Ingest& ingest, const store::RetentionLimits& limits,
                                   std::function<void()> replaced);
 

@@ -59,7 +59,7 @@ inline constexpr WorkKind kRetention{.name = "retention",
                                          "the data directory grows over its limits, and uploads wait once "
                                          "the disk is nearly full; check the files of the data directory"};
 
-// Old rows are rolled up, within a fifth of a thread's time. A pass is one block.
+// Old rows are rolled up, and blocks of them merged, within a fifth of a thread's time. A pass is one block that is made.
 inline constexpr WorkKind kRollUp{.name = "rollup",
                                   .what = "rolling up old rows",
                                   .retry = std::chrono::minutes(1),

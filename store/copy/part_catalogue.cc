@@ -79,7 +79,7 @@ Status write_state(sqlite::Database& catalogue, const CopiedPart& part, std::str
   }
   Status written = write_block_state(catalogue, state);
   written = written && part.after != 0 ? write_accepted_before(catalogue, part.after) : written;
-  return written ? give_directory_id(catalogue, directory_id) : written;
+  return written && !directory_id.empty() ? give_directory_id(catalogue, directory_id) : written;
 }
 
 Status fill_catalogue(sqlite::Database& catalogue, const CopiedPart& part,
