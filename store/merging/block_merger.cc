@@ -73,8 +73,11 @@ Result<MergeReport> BlockMerger::run_once(const std::stop_token& stop) {
       }
       give_up(group, merged.failed_member(), error);
     }
-    for (MergeCandidate& member : chosen) {
-      member.is_fit = false;
+    // Where one of them alone is damaged, the others may have other neighbours that they can become one with.
+    const auto is_unfit = [&](const BlockFolder& folder) { return unfit_.contains(key_of_block(folder)); };
+    const bool is_damaged = std::ranges::any_of(group, is_unfit);
+    for (size_t place = 0; place < group.size(); ++place) {
+      chosen[place].is_fit = is_damaged && !is_unfit(group[place]);
     }
   }
   // Those whose time had come and that were not tried again are not due any more.
