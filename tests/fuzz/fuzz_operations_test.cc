@@ -1,6 +1,6 @@
 // Random operations on a data directory: profiles come, some of them twice or up to 72 hours late; rows are built, merged, asked for, of all
-// times or of some; names change; blocks are sealed, rolled up, and the oldest dropped; the directory is closed and opened again, backed up
-// while it is open, and restored, with all that came after the backup gone. Every answer is the model's.
+// times or of some; names change; blocks are sealed, rolled up, merged, and the oldest dropped; the directory is closed and opened again,
+// backed up while it is open, and restored, with all that came after the backup gone. Every answer is the model's.
 //
 // PLIMSOLL_TEST_OPERATIONS   how many (20,000)
 #include <gmock/gmock.h>
@@ -18,6 +18,7 @@
 #include "store/compaction/compactor.h"
 #include "store/frames/binding_writer.h"
 #include "store/ingest.h"
+#include "store/merging/block_merger.h"
 #include "store/model/bindings.h"
 #include "store/rollup/roll_up.h"
 #include "tests/fuzz/operations_model.h"
@@ -62,6 +63,7 @@ struct Done {
   uint64_t blocks = 0;  // of each life in the end
   uint64_t dropped = 0;
   uint64_t rolled_up = 0;
+  uint64_t merged_blocks = 0;
   uint64_t late = 0;  // profiles, by an hour or more
   uint64_t backups = 0;
   uint64_t restored = 0;
@@ -84,8 +86,10 @@ class Life {
       build();
     } else if (choice < 77) {
       ask();
-    } else if (choice < 80) {
+    } else if (choice < 79) {
       roll_up();
+    } else if (choice < 80) {
+      merge_blocks();
     } else if (choice < 89) {
       merge();
     } else if (choice < 98) {
@@ -101,6 +105,7 @@ class Life {
   uint32_t below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
 
   void close() {
+    merger_.reset();
     roll_up_.reset();
     compactor_.reset();
     ingest_.reset();
@@ -108,7 +113,7 @@ class Life {
 
   void open() {
     close();
-    auto ingest = Ingest::open(path_, {.block_limits = {.max_profiles = 20 + below(200)}});
+    auto ingest = Ingest::open(path_, {.block_limits = {.max_profiles = 10 + below(80)}});
     ASSERT_TRUE(ingest) << ingest.error().text();
     ingest_ = std::move(*ingest);
     const store::CompactionLimits limits{
@@ -116,6 +121,8 @@ class Life {
     compactor_ = *store::Compactor::open(*ingest_, limits);
     const store::RollUpLimits kept{.keep_replaced = std::chrono::hours(below(2))};
     roll_up_ = std::make_unique<store::RollUp>(*ingest_, kept);
+    const store::MergeLimits merged{.keep_replaced = std::chrono::hours(below(2))};
+    merger_ = std::make_unique<store::BlockMerger>(*ingest_, merged);
     ++done_.reopened;
   }
 
@@ -251,8 +258,8 @@ class Life {
   void drop() {
     const auto blocks = ingest_->blocks();
     ASSERT_TRUE(ingest_->archive().drop_profiles(ingest_->built_up_to(), INT64_MAX, below(100)));
-    // Some are kept for questions about times before others.
-    if (blocks->size() > 3) {
+    // Some are kept for questions about times before others, and to be merged.
+    if (blocks->size() > 6) {
       auto catalogue = *store::Catalogue::open(blocks->front().catalogue_path(), sqlite::OpenMode::kRead);
       const auto last = store::last_built_sequence(catalogue.database());
       ASSERT_TRUE(last && ingest_->drop_block(blocks->front()));
@@ -277,6 +284,13 @@ class Life {
     ASSERT_TRUE(first && last);
     model_.roll_up(static_cast<size_t>(*first), static_cast<size_t>(*last));
     ++done_.rolled_up;
+  }
+
+  // It changes no answer.
+  void merge_blocks() {
+    const auto report = merger_->run_once();
+    ASSERT_TRUE(report) << report.error().text();
+    done_.merged_blocks += static_cast<uint64_t>(report->blocks);
   }
 
   // Code of the tool gets another name, now and then one that other code has too.
@@ -391,6 +405,7 @@ class Life {
   std::unique_ptr<Ingest> ingest_;
   std::unique_ptr<store::Compactor> compactor_;
   std::unique_ptr<store::RollUp> roll_up_;
+  std::unique_ptr<store::BlockMerger> merger_;
   std::unique_ptr<query::SnapshotCache> snapshots_ = std::make_unique<query::SnapshotCache>(path_);
   Model model_;
   std::vector<std::string> sent_;
@@ -422,14 +437,16 @@ TEST(FuzzOperations, EveryAnswerIsTheModels) {
   }
   std::printf(
       "%lu operations: %lu profiles, %lu again, %lu answers, %lu merges, %lu names, opened %lu times, %lu "
-      "blocks left, %lu rolled up and %lu dropped; %lu late profiles, %lu backups, %lu restored\n",
+      "blocks left, %lu rolled up, %lu merged and %lu dropped; %lu late profiles, %lu backups, %lu "
+      "restored\n",
       wanted, done.profiles, done.duplicates, done.questions, done.merges, done.bindings, done.reopened,
-      done.blocks, done.rolled_up, done.dropped, done.late, done.backups, done.restored);
+      done.blocks, done.rolled_up, done.merged_blocks, done.dropped, done.late, done.backups, done.restored);
   EXPECT_GT(done.questions, wanted / 10);
   EXPECT_GT(done.merges, wanted / 100);
   EXPECT_GT(done.blocks, wanted / 2000);
   EXPECT_GT(done.dropped, wanted / 2000);
   EXPECT_GT(done.rolled_up, wanted / 2000);
+  EXPECT_GT(done.merged_blocks, wanted / 4000);
   EXPECT_GT(done.late, wanted / 2000);
   EXPECT_GT(done.backups, wanted / 1000);
   EXPECT_GT(done.restored, wanted / 1000);

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "store/compaction/compactor.h"
+#include "store/merging/block_merger.h"
 #include "store/packed/block_packs.h"
 #include "store/retention/retention.h"
 #include "store/rollup/roll_up.h"
@@ -150,6 +151,50 @@ class RollingUp : public WholeScenario {
   }
 };
 
+// Four blocks that are rolled up become one.
+class MergingBlocks : public WholeScenario {
+ public:
+  MergingBlocks() : WholeScenario("merging blocks", 2, 9) {}
+  Profiles prepare(const std::string& folder) const override {
+    fill(folder + "/data", last_, per_block_);
+    auto ingest = store::Ingest::open(folder + "/data", options_of(per_block_));
+    must(ingest ? Status() : propagate(ingest));
+    store::RollUp roll_up(**ingest, {.keep_replaced = std::chrono::seconds(0)});
+    for (int block = 1; block <= 4; ++block) {
+      const auto report = roll_up.run_once_before(INT64_MAX);
+      must(report ? Status() : propagate(report));
+    }
+    return up_to(last_);
+  }
+  void run(const std::string& folder, Witness& witness) const override {
+    if (const OpenIngest ingest = open(folder + "/data", per_block_, witness)) {
+      store::BlockMerger merger(*ingest, {},
+                                {.now_ns = [] { return kStartNs + kDayNs; }, .steady_now = hours_later});
+      witness.step([&] { return merge_all(merger); });
+    }
+  }
+
+ protected:
+  std::string finish(const std::string& /*folder*/, store::Ingest& ingest) const override {
+    store::BlockMerger merger(ingest, {}, {.now_ns = [] { return kStartNs + kDayNs; }});
+    if (const Status merged = merge_all(merger); !merged) {
+      return "merging: " + merged.error().text();
+    }
+    const auto blocks = ingest.blocks();
+    return blocks && blocks->size() == 2 ? "" : "the blocks are not merged";
+  }
+
+ private:
+  static Status merge_all(store::BlockMerger& merger) {
+    while (true) {
+      const auto report = merger.run_once();
+      if (!report || report->blocks == 0) {
+        return report ? Status() : propagate(report);
+      }
+    }
+  }
+};
+
 // The entries of sealed blocks, which questions read in place of the catalogues'.
 class Packing : public WholeScenario {
  public:
@@ -273,6 +318,7 @@ void add_writing_scenarios(std::vector<std::unique_ptr<Scenario>>& all) {
   all.push_back(std::make_unique<Sealing>());
   all.push_back(std::make_unique<Merging>());
   all.push_back(std::make_unique<RollingUp>());
+  all.push_back(std::make_unique<MergingBlocks>());
   all.push_back(std::make_unique<Packing>());
   all.push_back(std::make_unique<Dropping>());
 }
