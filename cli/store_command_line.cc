@@ -64,7 +64,8 @@ void add_status(CLI::App& store, StoreStatusOptions& options) {
   status->footer(
       R"(A block is the part of the store that took rows in a span of time, a day unless the server's
 store.max_block_age and store.max_block_bytes say otherwise. Questions read the blocks that their times touch.
-A server rolls up old blocks (profiles are summed by hour, without threads and instances), and drops what is over its limits, the oldest first: keys of the table [retention].
+A server rolls up old blocks (profiles are summed by hour, without threads and instances), merges neighbours of these,
+and drops what is over its limits, the oldest first: keys of the table [retention].
 
 Examples:
   plimsoll store status --server ADDR

@@ -66,7 +66,8 @@ std::vector<Key> retention_keys(ServerConfig& config) {
        SizeBytes{&config.retention_raw_max_bytes}, Range{0, kLargestStoreBytes}},
       {"retention.rows_max_age",
        "Maximum age of rows, which answer questions. They are dropped by whole blocks, once the latest "
-       "profile of a block is that old.",
+       "profile of a block is that old.\nA block that was merged spans a tenth of this age at most, and 40 "
+       "days at most.",
        DurationNs{&config.retention_rows_max_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
       {"retention.rows_max_bytes",
        "Maximum size of all blocks. The oldest are dropped first, the newest never: blocks get an eighth of "

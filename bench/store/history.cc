@@ -23,6 +23,7 @@
 #include "server/server.h"
 #include "store/directory/disk_usage.h"
 #include "store/frames/binding_writer.h"
+#include "store/merging/block_merger.h"
 #include "store/model/bindings.h"
 #include "store/packed/block_packs.h"
 #include "store/rollup/roll_up.h"
@@ -71,7 +72,7 @@ double peak_mib() {
   return status_mib("VmHWM:");
 }
 
-// Thirty days of 5,000 machines, some of which are drawn each hour, a block for each day. All but the newest block are rolled up.
+// Thirty days of 5,000 machines, some of which are drawn each hour, a block for each day. All but the newest block are rolled up, and merged.
 class History {
  public:
   explicit History(std::string data_dir) : data_dir_(std::move(data_dir)) {}
@@ -205,6 +206,47 @@ Status measure_ready(const std::string& data_dir, Report& report) {
   return {};
 }
 
+// As the server does in time. Reports what it came to, if there was anything to merge.
+Status merge_blocks(const std::string& data_dir, Report& report) {
+  const auto ingest = store::Ingest::open(data_dir);
+  if (!ingest) {
+    return propagate(ingest);
+  }
+  const auto blocks_before = (*ingest)->blocks();
+  const auto bytes_before = store::allocated_bytes(data_dir + "/blocks");
+  if (!blocks_before || !bytes_before) {
+    return !blocks_before ? propagate(blocks_before) : propagate(bytes_before);
+  }
+  const double start_s = now_s();
+  int64_t merges = 0;
+  {
+    store::BlockMerger merger(**ingest, {.keep_replaced = std::chrono::seconds(0)});
+    while (true) {
+      const auto merged = merger.run_once();
+      if (!merged) {
+        return propagate(merged);
+      }
+      if (merged->blocks == 0) {
+        break;
+      }
+      ++merges;
+    }
+  }
+  const double took_s = now_s() - start_s;
+  const auto blocks = (*ingest)->blocks();
+  const auto bytes = store::allocated_bytes(data_dir + "/blocks");
+  if (merges == 0 || !blocks || !bytes) {
+    return !blocks ? propagate(blocks) : !bytes ? propagate(bytes) : Status();
+  }
+  report.add({.name = "history_merged_size",
+              .value = static_cast<double>(*bytes) / static_cast<double>(*bytes_before),
+              .unit = "of rolled up",
+              .note = fmt::format("{} blocks of {:.0f} MiB became {} of {:.0f} MiB by {} merges in {:.1f} s",
+                                  blocks_before->size(), static_cast<double>(*bytes_before) / (1 << 20),
+                                  blocks->size(), static_cast<double>(*bytes) / (1 << 20), merges, took_s)});
+  return {};
+}
+
 // As the server does in time.
 Status pack(const std::string& data_dir) {
   store::BlockPacker packer;
@@ -329,10 +371,15 @@ Status measure_history(const Flags& flags, Report& report) {
     const std::string unfinished = data_dir + ".unfinished";
     std::filesystem::remove_all(unfinished);
     done = make_history(unfinished, profiles, report);
+    done = done ? merge_blocks(unfinished, report) : done;
     done = done ? pack(unfinished) : done;
     if (done) {
       std::filesystem::rename(unfinished, data_dir);
     }
+  } else {
+    // One that was made before blocks were merged.
+    done = merge_blocks(data_dir, report);
+    done = done ? pack(data_dir) : done;
   }
   done = done ? measure_ready(data_dir, report) : done;
   return done ? measure_questions(data_dir, "history", kGoalTopS, kRounds, report) : done;
