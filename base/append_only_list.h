@@ -13,6 +13,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/huge_page_allocator.h"
+
 namespace plimsoll {
 
 // A value: what is added to a copy is seen by no other. Copies share their elements, which never change. The copy that was added to last
@@ -103,20 +105,20 @@ class AppendOnlyList {
  private:
   static constexpr size_t kMinCapacity = 16;
 
+  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+
   struct Buffer {
-    explicit Buffer(size_t room)
-        : storage(static_cast<T*>(::operator new(room * sizeof(T), std::align_val_t{alignof(T)}))),
-          capacity(room) {}
+    explicit Buffer(size_t room) : storage(HugePageAllocator<T>().allocate(room)), capacity(room) {}
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
     ~Buffer() {
       std::destroy(storage, storage + size);
-      ::operator delete(storage, std::align_val_t{alignof(T)});
+      HugePageAllocator<T>().deallocate(storage, capacity);
     }
     T* elements() { return storage; }
 
-    T* storage;
-    size_t capacity;
+    T* const storage;
+    const size_t capacity;
     size_t size = 0;  // that were constructed; a copy may have fewer
   };
 
@@ -129,11 +131,16 @@ class AppendOnlyList {
     }
   }
 
-  // Others may be reading the elements: they are copied.
   void move_to(size_t capacity) {
     auto larger = std::make_shared<Buffer>(capacity);
-    for (const T& element : span()) {
-      new (larger->elements() + larger->size) T(element);
+    // Where there are other copies, somebody may be reading the elements.
+    const bool is_only_copy = buffer_ != nullptr && buffer_.use_count() == 1;
+    for (size_t i = 0; i < size_; ++i) {
+      if (is_only_copy) {
+        new (larger->elements() + i) T(std::move(buffer_->elements()[i]));
+      } else {
+        new (larger->elements() + i) T(data_[i]);
+      }
       ++larger->size;
     }
     buffer_ = std::move(larger);

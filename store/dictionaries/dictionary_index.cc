@@ -70,6 +70,14 @@ DictionaryIndex::DictionaryIndex(Dictionaries entries) : entries_(std::move(entr
   }
 }
 
+void DictionaryIndex::reserve(const DictionarySizes& sizes) {
+  entries_.origins.reserve(sizes.origins);
+  entries_.locations.reserve(sizes.locations);
+  entries_.stacks.reserve(sizes.stacks);
+  locations_.reserve(sizes.locations);
+  stacks_.reserve(sizes.stacks);
+}
+
 void DictionaryIndex::roll_back(const DictionarySizes& mark) {
   remove_last(entries_.machines, mark.machines, machines_);
   remove_last(entries_.workloads, mark.workloads, workloads_);

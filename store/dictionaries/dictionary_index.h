@@ -28,6 +28,9 @@ class DictionaryIndex {
 
   const Dictionaries& entries() const { return entries_; }
 
+  // For so many origins, locations and stacks in all: growing to that many step by step costs as much as adding them.
+  void reserve(const DictionarySizes& sizes);
+
   uint32_t intern(const MachineEntry& entry) { return intern_in(machines_, entries_.machines, entry); }
   uint32_t intern(const WorkloadEntry& entry) { return intern_in(workloads_, entries_.workloads, entry); }
   uint32_t intern(const BinaryEntry& entry) { return intern_in(binaries_, entries_.binaries, entry); }

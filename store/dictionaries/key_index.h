@@ -1,7 +1,9 @@
 // From small keys to IDs, where there are millions of both: one cache miss a look-up.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -27,12 +29,19 @@ class KeyIndex {
     return slots_.empty() ? nullptr : &slots_[key.hash() >> shift_];
   }
 
+  // For so many keys in all; adding up to that many moves none.
+  void reserve(size_t keys) {
+    if (const size_t slots = std::bit_ceil(2 * keys); slots > std::max(slots_.size(), kFirstSlots)) {
+      grow_to(slots);
+    }
+  }
+
   uint64_t memory_bytes() const { return slots_.size() * sizeof(Slot); }
 
   // `key` is one that find() did not find. Where there is no memory for it, nothing changes.
   void add(const Key& key, uint32_t id) {
     if ((used_ + 1) * 2 > slots_.size()) {
-      grow();
+      grow_to(slots_.empty() ? kFirstSlots : slots_.size() * 2);
     }
     slots_[slot_of(key)] = {key, id};
     ++used_;
@@ -80,8 +89,8 @@ class KeyIndex {
   // Forward, around the end.
   size_t distance(size_t from, size_t to) const { return (to - from) & (slots_.size() - 1); }
 
-  void grow() {
-    Slots larger(slots_.empty() ? kFirstSlots : slots_.size() * 2);
+  void grow_to(size_t slots) {
+    Slots larger(slots);
     const Slots before = std::exchange(slots_, std::move(larger));
     shift_ = std::countl_zero(slots_.size()) + 1;
     for (const Slot& slot : before) {

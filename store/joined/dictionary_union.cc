@@ -340,6 +340,10 @@ bool has_renamed_rows(const Dictionaries& block) {
 
 Status DictionaryUnion::add(const Dictionaries& block, Member& member) {
   Translation& ids = member.translation;
+  // Of the first block all is new; of the others little, for which there is no more room than it needs.
+  if (entries().stacks.size() == 1) {
+    index_.reserve(sizes_of(block));
+  }
   if (const Status added = add_events(block, ids[Column::kEvent], index_); !added) {
     return added;
   }
