@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <span>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/run_both.h"
 #include "base/stop_scope.h"
@@ -15,10 +18,13 @@
 namespace plimsoll::query {
 namespace {
 
+// Starting a thread, and joining what it has made, takes as long as putting this many cells into rows.
+constexpr size_t kCellsPerThread = 20'000;
+
 // The sums of one unit at a time, on their way to the rows.
 class UnitSums {
  public:
-  explicit UnitSums(PerMachineRows& sampled) : sampled_(sampled), sums_(sampled.rows.size()) {}
+  explicit UnitSums(UnitRows& rows) : rows_(rows), sums_(rows.size()) {}
 
   // Of one event after the other; of each, units ascend.
   void add(uint32_t unit, size_t row, const RowValues& value, const RowValues& squares) {
@@ -39,14 +45,14 @@ class UnitSums {
     for (const size_t row : touched_) {
       UnitValues values = std::exchange(sums_[row], {});
       values.unit = unit_;
-      sampled_.rows[row].push_back(values);
+      rows_[row].push_back(values);
     }
     touched_.clear();
   }
 
  private:
-  PerMachineRows& sampled_;
-  std::vector<UnitValues> sums_;  // as sampled_.rows
+  UnitRows& rows_;
+  std::vector<UnitValues> sums_;  // as rows_
   std::vector<size_t> touched_;
   uint32_t unit_ = 0;
 };
@@ -112,9 +118,27 @@ Status sum_both(UnitCells& whole, UnitCells& parts, const store::RowSource& rows
 
 PerMachineRows empty_rows(size_t rows, size_t events, size_t sampling_units) {
   return {.events = events,
-          .rows = std::vector<std::vector<UnitValues>>(rows * events),
+          .rows = UnitRows(rows * events),
           .whole = std::vector(events, std::vector<double>(sampling_units)),
           .whole_squares = std::vector(events, std::vector<double>(sampling_units))};
+}
+
+// Of ranges in order, so that units still ascend.
+void join(std::vector<UnitRows>& made, UnitRows& rows) {
+  run_all(made.size(), [&](size_t thread) {
+    for (size_t row = thread; row < rows.size(); row += made.size()) {
+      size_t units = 0;
+      for (const UnitRows& of_range : made) {
+        units += of_range[row].size();
+      }
+      rows[row] = std::move(made.front()[row]);
+      rows[row].reserve(units);
+      for (UnitRows& of_range : std::span(made).subspan(1)) {
+        rows[row].insert(rows[row].end(), of_range[row].begin(), of_range[row].end());
+        of_range[row] = {};
+      }
+    }
+  });
 }
 
 void add_whole(const UnitCells& whole, PerMachineRows& sampled) {
@@ -164,15 +188,22 @@ Result<PerMachineRows> RowSplitter::split(const store::AggregateRequest& request
   }
   PerMachineRows sampled = empty_rows(rows_->rows(), events_, sampling_units.count);
   add_whole(whole, sampled);
-  UnitSums sums(sampled);
-  RowCells::Last last;
-  parts.for_each(
-      [&](uint32_t unit, uint32_t origin_group, const store::CellKey& cell, double value, double squares) {
-        if (const auto place = rows_->place_of(origin_group, cell, last)) {
-          sums.add(unit, place->row * events_ + cell[Column::kEvent], place->of(value), place->of(squares));
-        }
-      });
-  sums.hand_out();
+  const size_t threads = std::max(1U, std::thread::hardware_concurrency());
+  const std::vector<UnitCells::Range> ranges =
+      parts.ranges(std::clamp<size_t>(parts.size() / kCellsPerThread, 1, threads));
+  std::vector<UnitRows> made(ranges.size(), UnitRows(sampled.rows.size()));
+  run_all(ranges.size(), [&](size_t i) {
+    UnitSums sums(made[i]);
+    RowCells::Last last;
+    parts.for_each(ranges[i], [&](uint32_t unit, uint32_t origin_group, const store::CellKey& cell,
+                                  double value, double squares) {
+      if (const auto place = rows_->place_of(origin_group, cell, last)) {
+        sums.add(unit, place->row * events_ + cell[Column::kEvent], place->of(value), place->of(squares));
+      }
+    });
+    sums.hand_out();
+  });
+  join(made, sampled.rows);
   return sampled;
 }
 

@@ -27,10 +27,12 @@ struct UnitValues {
   RowValues squares = {};  // of what each sample behind it stands for
 };
 
+// Of each row, row-major, by event; units ascend, and those without samples are left out.
+using UnitRows = std::vector<LargeVector<UnitValues>>;
+
 struct PerMachineRows {
   size_t events = 1;
-  std::vector<std::vector<UnitValues>>
-      rows;  // row-major, by event; units ascend, and those without samples are left out
+  UnitRows rows;
 
   // Of all that was selected, by event and unit.
   std::vector<std::vector<double>> whole;

@@ -31,4 +31,26 @@ Status UnitCells::sum(const store::RowSource& rows) {
   return {};
 }
 
+std::vector<UnitCells::Range> UnitCells::ranges(size_t count) const {
+  const auto is_of_unit_before = [&](size_t cell) {
+    const store::CellKey& key = cells_.keys[cell];
+    const store::CellKey& before = cells_.keys[cell - 1];
+    return key[Column::kEvent] == before[Column::kEvent] &&
+           parts_[key[Column::kOrigin]].unit == parts_[before[Column::kOrigin]].unit;
+  };
+  std::vector<Range> ranges;
+  size_t first = 0;
+  for (size_t i = 1; i <= count; ++i) {
+    size_t end = cells_.size() * i / count;
+    while (end > first && end < cells_.size() && is_of_unit_before(end)) {
+      ++end;
+    }
+    if (end > first) {
+      ranges.push_back({first, end});
+      first = end;
+    }
+  }
+  return ranges;
+}
+
 }  // namespace plimsoll::query
