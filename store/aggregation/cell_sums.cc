@@ -2,7 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <ranges>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "base/run_both.h"
 
 namespace plimsoll::store {
 namespace {
@@ -15,8 +21,15 @@ constexpr uint64_t kDensePerRow = 4;
 
 constexpr uint64_t kPageSums = 512;  // 4 KiB
 
+// Starting a thread takes as long as handing out this many sums.
+constexpr uint64_t kSumsPerThread = 100'000;
+
 constexpr uint64_t kMaxCells = INT64_MAX;
 constexpr uint64_t kMaxPlaces = uint64_t{1} << 20U;  // 8 MiB
+
+bool is_zero(const double* sums, size_t width) {
+  return std::all_of(sums, sums + width, [](double sum) { return sum == 0; });
+}
 
 }  // namespace
 
@@ -156,48 +169,77 @@ std::pair<uint64_t, uint64_t> CellSums::cells_of_page(uint64_t page) const {
 }
 
 template <typename Use>
-void CellSums::for_each_cell(Use use) const {
+void CellSums::for_each_cell_of_pages(uint64_t first_page, uint64_t end_page, Use use) const {
   const size_t width = space_->width();
-  const auto use_unless_zero = [&](uint64_t cell, const double* sums) {
-    if (!std::all_of(sums, sums + width, [](double sum) { return sum == 0; })) {
-      use(cell, sums);
-    }
-  };
-  if (is_dense()) {
-    for (uint64_t page = 0; page < is_touched_.size(); ++page) {
-      const auto [first, last] = cells_of_page(page);
-      for (uint64_t cell = first; is_touched_[page] != 0 && cell < last; ++cell) {
-        use_unless_zero(cell, dense_ + cell * width);
+  for (uint64_t page = first_page; page < end_page; ++page) {
+    const auto [first, last] = cells_of_page(page);
+    for (uint64_t cell = first; is_touched_[page] != 0 && cell < last; ++cell) {
+      const double* const sums = dense_ + cell * width;
+      if (!is_zero(sums, width)) {
+        use(cell, sums);
       }
     }
-    return;
-  }
-  std::vector<std::pair<uint64_t, size_t>> ordered(places_.begin(), places_.end());
-  std::ranges::sort(ordered);
-  for (const auto& [cell, place] : ordered) {
-    use_unless_zero(cell, sparse_.data() + place);
   }
 }
 
-Result<Cells> CellSums::cells() const {
+// Filling an answer of millions of cells takes as long as summing them: each thread fills a part.
+Result<Cells> CellSums::dense_cells() const {
   const size_t width = space_->width();
-  size_t count = places_.size();
-  if (is_dense()) {
-    for_each_cell([&](uint64_t /*cell*/, const double* /*sums*/) { ++count; });
-  }
-  if (is_dense() && count * width > max_sums_) {
+  const uint64_t pages = is_touched_.size();
+  const uint64_t cpus = std::max(1U, std::thread::hardware_concurrency());
+  const size_t threads = std::clamp<uint64_t>(space_->cells() * width / kSumsPerThread, 1, cpus);
+  const auto first_page = [&](size_t thread) { return pages * thread / threads; };
+  std::vector<size_t> counts(threads);
+  run_all(threads, [&](size_t thread) {
+    for_each_cell_of_pages(first_page(thread), first_page(thread + 1),
+                           [&](uint64_t /*cell*/, const double* /*sums*/) { ++counts[thread]; });
+  });
+  const size_t count = std::reduce(counts.begin(), counts.end());
+  if (count * width > max_sums_) {
     return too_many_sums(max_sums_);
   }
+  std::vector<Cells> parts(threads);
+  run_all(threads, [&](size_t thread) {
+    // The first is the answer, with room for all.
+    reserve(thread == 0 ? count : counts[thread], parts[thread]);
+    for_each_cell_of_pages(first_page(thread), first_page(thread + 1),
+                           [&](uint64_t cell, const double* sums) { append(cell, sums, parts[thread]); });
+  });
+  Cells& cells = parts.front();
+  for (const Cells& part : std::span(parts).subspan(1)) {
+    cells.keys.insert(cells.keys.end(), part.keys.begin(), part.keys.end());
+    cells.sums.insert(cells.sums.end(), part.sums.begin(), part.sums.end());
+  }
+  return std::move(cells);
+}
+
+Cells CellSums::sparse_cells() const {
+  std::vector<std::pair<uint64_t, size_t>> ordered(places_.begin(), places_.end());
+  std::ranges::sort(ordered);
   Cells cells;
+  reserve(ordered.size(), cells);
+  for (const auto& [cell, place] : ordered) {
+    if (const double* const sums = sparse_.data() + place; !is_zero(sums, space_->width())) {
+      append(cell, sums, cells);
+    }
+  }
+  return cells;
+}
+
+void CellSums::reserve(size_t count, Cells& cells) const {
   cells.measures = space_->measures();
   cells.machine_groups = space_->machine_groups();
   cells.keys.reserve(count);
-  cells.sums.reserve(count * width);
-  for_each_cell([&](uint64_t cell, const double* sums) {
-    cells.keys.push_back(space_->key(cell));
-    cells.sums.insert(cells.sums.end(), sums, sums + width);
-  });
-  return cells;
+  cells.sums.reserve(count * space_->width());
+}
+
+void CellSums::append(uint64_t cell, const double* sums, Cells& cells) const {
+  cells.keys.push_back(space_->key(cell));
+  cells.sums.insert(cells.sums.end(), sums, sums + space_->width());
+}
+
+Result<Cells> CellSums::cells() const {
+  return is_dense() ? dense_cells() : Result<Cells>(sparse_cells());
 }
 
 }  // namespace plimsoll::store

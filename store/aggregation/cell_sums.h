@@ -98,13 +98,17 @@ class CellSums {
   // Adds what another thread has summed, of the same space. False once there are too many.
   bool add(const CellSums& other);
 
-  // kTooLarge where the answer has more than max_sums.
+  // kTooLarge where the answer has more than max_sums. On as many threads as there are CPUs and sums for.
   Result<Cells> cells() const;
 
  private:
-  // Calls `use` with the number and the sums of each cell that has one other than 0, in ascending order.
+  // Calls `use` with the number and the sums of each cell of some pages that has one other than 0, in ascending order.
   template <typename Use>
-  void for_each_cell(Use use) const;
+  void for_each_cell_of_pages(uint64_t first_page, uint64_t end_page, Use use) const;
+  Result<Cells> dense_cells() const;
+  Cells sparse_cells() const;
+  void reserve(size_t count, Cells& cells) const;
+  void append(uint64_t cell, const double* sums, Cells& cells) const;
   size_t sparse_place(uint64_t cell);
   std::pair<uint64_t, uint64_t> cells_of_page(uint64_t page) const;  // the first, and the one behind the last
 
