@@ -30,6 +30,16 @@ bool is_known(const Row& row, const Translation& ids) {
   return std::ranges::all_of(kColumns, [&](Column column) { return row[column] < ids[column].size(); });
 }
 
+// As of two entries of one binary (store/model/pending_binary.h): the worse symbols are what some of its locations are bound to, and a search
+// that was for those says when to search again.
+void add_account(BinaryAccount& into, BinaryAccount other) {
+  const int64_t generation = std::max(into.generation, other.generation);
+  if (into.generation == 0 || (other.generation != 0 && other.quality < into.quality)) {
+    into = std::move(other);
+  }
+  into.generation = generation;
+}
+
 // What members have of each binary, by its ID in the union.
 struct BinaryFacts {
   std::map<uint32_t, std::string> kernel_symbols;
@@ -50,7 +60,7 @@ struct BinaryFacts {
       machines.try_emplace(ids[machine.binary], std::move(machine.machine_id));
     }
     for (DescribedBinary& binary : facts.accounts) {
-      accounts.insert_or_assign(ids[binary.binary], std::move(binary.account));
+      add_account(accounts[ids[binary.binary]], std::move(binary.account));
     }
     return {};
   }

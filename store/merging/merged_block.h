@@ -39,8 +39,8 @@ class MergedBlock {
   Result<std::vector<SegmentEntry>> write_rows(const BlockFolder& made, const std::stop_token& stop);
 
   // Makes the catalogue of `made`, with the names, symbols of kernels and accounts that the members have now: nobody may write to them
-  // meanwhile. Of accounts of one binary the last member's stands, of the symbols of a kernel, and of the machine that told of a binary, the
-  // first one's.
+  // meanwhile. Of accounts of one binary that of the worst symbols stands, of the symbols of a kernel, and of the machine that told of a binary,
+  // the first member's.
   Status write_catalogue(const BlockFolder& made, std::span<const SegmentEntry> segments, int64_t now_ns);
 
   // The member that the last error was found in; nothing: it is about all of them, or about what is written.
