@@ -13,13 +13,12 @@
 #include "store/catalogue/segment_table.h"
 #include "store/copy/part_catalogue.h"
 #include "store/copy/part_facts.h"
+#include "store/copy/part_names.h"
 #include "store/copy/part_segments.h"
 #include "store/dictionaries/dictionary_reader.h"
 
 namespace plimsoll::store {
 namespace {
-
-constexpr size_t kNamesAtOnce = 20'000;
 
 Result<std::shared_ptr<const RowSource>> open_rows(const BlockFolder& block, sqlite::Database& catalogue) {
   const auto segments = visible_segments(catalogue);
@@ -33,17 +32,6 @@ Result<std::shared_ptr<const RowSource>> open_rows(const BlockFolder& block, sql
   auto rows = LocalRows::open(paths);
   return rows ? Result<std::shared_ptr<const RowSource>>(std::make_shared<const LocalRows>(std::move(*rows)))
               : propagate(rows);
-}
-
-Frame read_frame(const sqlite::Statement& row) {
-  return {.function = std::string(row.text(2)),
-          .file = std::string(row.text(4)),
-          .line = static_cast<uint32_t>(row.integer(5)),
-          .linkage_name = std::string(row.text(3)),
-          .column = static_cast<uint32_t>(row.integer(6)),
-          .discriminator = static_cast<uint32_t>(row.integer(7)),
-          .start_line = static_cast<uint32_t>(row.integer(8)),
-          .is_inlined = row.integer(9) != 0};
 }
 
 Status make_empty_block(const BlockFolder& block) {
@@ -133,35 +121,7 @@ Status LocalParts::read_names(int64_t number, const UseNames& use) {
   const auto block = this->block(number);
   auto catalogue =
       block ? Catalogue::open(block->catalogue_path(), sqlite::OpenMode::kRead) : propagate(block);
-  if (!catalogue) {
-    return propagate(catalogue);
-  }
-  std::vector<Binding> names;
-  // A location that was looked up in vain has one row, without a frame.
-  const Status read = sqlite::for_each_row(
-      catalogue->database().query(
-          "SELECT binding.location, frame.location IS NOT NULL, function.name, function.linkage_name, "
-          "source_file.path, line, source_column, discriminator, start_line, is_inlined FROM binding "
-          "LEFT JOIN frame ON frame.location = binding.location "
-          "LEFT JOIN function ON function.id = frame.function "
-          "LEFT JOIN source_file ON source_file.id = frame.file ORDER BY binding.location, frame.depth"),
-      [&](const sqlite::Statement& row) -> Status {
-        const auto location = static_cast<uint32_t>(row.integer(0));
-        if (names.empty() || names.back().location != location) {
-          if (names.size() >= kNamesAtOnce) {
-            if (const Status used = use(names); !used) {
-              return used;
-            }
-            names.clear();
-          }
-          names.push_back({.location = location, .frames = {}});
-        }
-        if (row.integer(1) != 0) {
-          names.back().frames.push_back(read_frame(row));
-        }
-        return {};
-      });
-  return read && !names.empty() ? use(names) : read;
+  return catalogue ? read_part_names(catalogue->database(), use) : propagate(catalogue);
 }
 
 Status LocalParts::write(CopiedPart part, RowCursor& rows, const ReadNames& read_names) {
