@@ -11,7 +11,7 @@ constexpr int64_t kBytesOfRows = 16;
 
 int level_of(const MergeCandidate& block) {
   const auto blocks = static_cast<uint64_t>(std::max<int64_t>(block.last - block.first + 1, 1));
-  return (std::bit_width(blocks) - 1) / 2;
+  return static_cast<int>(std::bit_width(blocks) - 1) / 2;
 }
 
 bool is_due(std::span<const MergeCandidate> members, const MergeLimits& limits) {
