@@ -102,7 +102,7 @@ TEST_F(ConversionTest, AWriterFindsTheSameRowsInSegmentsOfToday) {
   add_segment("000000000009.2.rows", many_rows);
   const auto opened = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(opened) << opened.error().text();
-  EXPECT_EQ(format(), "9\n");
+  EXPECT_EQ(format(), fmt::format("{}\n", kDirectoryFormat));
   EXPECT_THAT(visible_files(), ElementsAre("000000000001.format6.rows", "000000000009.2.format6.rows"));
   EXPECT_EQ(rows_in("000000000001.format6.rows"), kFewRows);
   EXPECT_EQ(rows_in("000000000009.2.format6.rows"), many_rows);
@@ -123,7 +123,7 @@ TEST_F(ConversionTest, RowsOfAJobStandTogetherAfterwards) {
   add_segment("000000000002.rows", by_id, encode_segment_of_version_1(by_id));
   const auto opened = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(opened) << opened.error().text();
-  EXPECT_EQ(format(), "9\n");
+  EXPECT_EQ(format(), fmt::format("{}\n", kDirectoryFormat));
   for (const char* file : {"000000000001.format6.rows", "000000000002.format6.rows"}) {
     const auto rows = scan_rows(folder() + "/segments/" + file);
     ASSERT_TRUE(rows) << rows.error().text();
@@ -169,7 +169,7 @@ TEST_F(ConversionTest, NamesAllThatIsDamagedAndConvertsTheOthers) {
   write_bytes(folder_of_segments_ + "/000000000001.rows", encode_segment_of_version_1(kFewRows));
   write_bytes(folder_of_segments_ + "/000000000003.rows", encode_segment_of_version_1(kFewRows));
   EXPECT_TRUE(DataDirectory::open_for_writing(path_)) << "from a backup";
-  EXPECT_EQ(format(), "9\n");
+  EXPECT_EQ(format(), fmt::format("{}\n", kDirectoryFormat));
 }
 
 TEST_F(ConversionTest, EveryFlippedBitIsFoundAndNamed) {
