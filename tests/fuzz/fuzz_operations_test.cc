@@ -259,7 +259,7 @@ class Life {
     const auto blocks = ingest_->blocks();
     ASSERT_TRUE(ingest_->archive().drop_profiles(ingest_->built_up_to(), INT64_MAX, below(100)));
     // Some are kept for questions about times before others, and to be merged.
-    if (blocks->size() > 6) {
+    if (blocks->size() > 4 + below(3)) {
       auto catalogue = *store::Catalogue::open(blocks->front().catalogue_path(), sqlite::OpenMode::kRead);
       const auto last = store::last_built_sequence(catalogue.database());
       ASSERT_TRUE(last && ingest_->drop_block(blocks->front()));
