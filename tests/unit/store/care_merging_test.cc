@@ -302,7 +302,8 @@ TEST_F(MergingTest, TheNamesOfTheLastBlockThatHasSomeStand) {
   EXPECT_EQ(text(4,
                  "SELECT quality || ' ' || generation || ' ' || reasons || ' ' || looked_at FROM binary "
                  "WHERE path = '/usr/bin/tool'"),
-            "3 5 of 2 b\n");
+            "2 5 of 1 a\n")
+      << "so that what has worse symbols is searched for again";
   EXPECT_EQ(text(4,
                  "SELECT binary_machine.machine_id FROM binary_machine JOIN binary ON binary.id = "
                  "binary_machine.binary "
