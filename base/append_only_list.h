@@ -131,16 +131,11 @@ class AppendOnlyList {
     }
   }
 
+  // Others may be reading the elements: they are copied.
   void move_to(size_t capacity) {
     auto larger = std::make_shared<Buffer>(capacity);
-    // Where there are other copies, somebody may be reading the elements.
-    const bool is_only_copy = buffer_ != nullptr && buffer_.use_count() == 1;
-    for (size_t i = 0; i < size_; ++i) {
-      if (is_only_copy) {
-        new (larger->elements() + i) T(std::move(buffer_->elements()[i]));
-      } else {
-        new (larger->elements() + i) T(data_[i]);
-      }
+    for (const T& element : span()) {
+      new (larger->elements() + larger->size) T(element);
       ++larger->size;
     }
     buffer_ = std::move(larger);
