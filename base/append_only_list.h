@@ -93,7 +93,7 @@ class AppendOnlyList {
 
   // Takes back all but the first `size`, of which there are at least so many. Copies keep theirs.
   void truncate(size_t size) {
-    if (owns_end() && buffer_.use_count() == 1) {
+    if (owns_end() && is_only_copy()) {
       std::destroy(buffer_->elements() + size, buffer_->elements() + size_);
       buffer_->size = size;
     }
@@ -124,6 +124,17 @@ class AppendOnlyList {
 
   // Whether what comes next may be constructed behind this copy's last element.
   bool owns_end() const { return buffer_ != nullptr && buffer_->size == size_; }
+
+  // Whether no other copy has the elements, so that they may be destroyed.
+  bool is_only_copy() const {
+    if (buffer_.use_count() != 1) {
+      return false;
+    }
+    // use_count() orders nothing. Counting up and down does: what other threads read, before they gave their copies up, comes before what
+    // the caller does next.
+    std::shared_ptr<Buffer>(buffer_).reset();
+    return true;
+  }
 
   void make_room(size_t more) {
     if (!owns_end() || size_ + more > buffer_->capacity) {

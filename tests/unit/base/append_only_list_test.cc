@@ -117,5 +117,26 @@ TEST(AppendOnlyList, IsReadWhileAnotherCopyGrows) {
   }
 }
 
+// The only thing that orders the reader's reads and the destruction is the list itself: a build with -fsanitize=thread sees where it does not.
+TEST(AppendOnlyList, DestroysElementsOnceTheLastReaderHasReadThem) {
+  const std::string element = "an element that is too long to be stored inside";
+  for (int round = 0; round < 100; ++round) {
+    AppendOnlyList<std::string> list;
+    list.append(std::vector<std::string>(16, element));
+    std::atomic<bool> is_given_up = false;
+    std::thread reader([copy = list, &element, &is_given_up]() mutable {
+      EXPECT_EQ(copy.back(), element);
+      copy = AppendOnlyList<std::string>();
+      is_given_up.store(true, std::memory_order_relaxed);
+    });
+    while (!is_given_up.load(std::memory_order_relaxed)) {
+      std::this_thread::yield();
+    }
+    list.truncate(0);
+    EXPECT_TRUE(list.empty());
+    reader.join();
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll
