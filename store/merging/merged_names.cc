@@ -9,6 +9,8 @@
 namespace plimsoll::store {
 namespace {
 
+constexpr size_t kInVainOfPiece = 20'000;
+
 class NamesOfUnion {
  public:
   NamesOfUnion(size_t locations, const UseNames& use)
@@ -26,12 +28,17 @@ class NamesOfUnion {
   // Once, after all members.
   Status add_those_in_vain() {
     std::vector<Binding> in_vain;
-    for (uint32_t location = 1; location < was_looked_up_.size(); ++location) {
+    Status added;
+    for (uint32_t location = 1; location < was_looked_up_.size() && added; ++location) {
       if (was_looked_up_[location] && !is_named_[location]) {
         in_vain.push_back({.location = location, .frames = {}});
       }
+      if (in_vain.size() == kInVainOfPiece) {
+        added = use_(in_vain);
+        in_vain.clear();
+      }
     }
-    return in_vain.empty() ? Status() : use_(in_vain);
+    return added && !in_vain.empty() ? use_(in_vain) : added;
   }
 
  private:
