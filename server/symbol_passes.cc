@@ -50,16 +50,16 @@ Result<symbolizer::SymbolizeReport> SymbolPasses::run(bool look_for_better) {
   for (const auto& block : std::views::reverse(*blocks)) {
     const bool is_newest = block == blocks->back();
     const std::pair key(block->number(), block->generation());
-    const bool was_merged = block->first() < block->number() && !merged_.contains(key);
-    if (block->number() < first_unfinished_ && !was_merged &&
+    const bool was_rewritten = block->generation() != 0 && !rewritten_.contains(key);
+    if (block->number() < first_unfinished_ && !was_rewritten &&
         !symbolizer_.has_left(block->number(), block->generation())) {
       continue;
     }
     if (const Status done = run(*block, is_newest, look_for_better && is_newest, all); !done) {
       return propagate(done);
     }
-    if (was_merged) {
-      merged_.insert(key);
+    if (was_rewritten) {
+      rewritten_.insert(key);
     }
   }
   // A block takes no more once there is one after it.

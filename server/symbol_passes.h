@@ -18,8 +18,9 @@ class SymbolPasses {
   SymbolPasses(std::unique_ptr<store::Symbols> symbols, symbolizer::Symbolizer symbolizer)
       : symbols_(std::move(symbols)), symbolizer_(std::move(symbolizer)) {}
 
-  // Looks up new addresses, which are in the newest blocks, and those that blocks had left when they were merged; and where `look_for_better`
-  // also those for which better symbols may have appeared (Symbolizer::run()), in the newest block and in a few of the others, which take turns. The newest block comes first.
+  // Looks up new addresses, which are in the newest blocks, and those that blocks had left when they were rolled up or merged; and where
+  // `look_for_better` also those for which better symbols may have appeared (Symbolizer::run()), in the newest block and in a few of the others,
+  // which take turns. The newest block comes first.
   Result<symbolizer::SymbolizeReport> run(bool look_for_better);
 
   // After how many searches for better symbols each block has had its turn.
@@ -36,8 +37,8 @@ class SymbolPasses {
       damaged_;            // blocks, by number and generation, that are left as they are
   int64_t next_turn_ = 0;  // block at which the next search for better symbols begins
   size_t old_blocks_ = 0;  // at the last pass
-  // Blocks that have been looked up since they were merged; by number and generation.
-  std::set<std::pair<int64_t, int64_t>> merged_;
+  // Blocks that have been looked up since they were rolled up or merged; by number and generation.
+  std::set<std::pair<int64_t, int64_t>> rewritten_;
 };
 
 }  // namespace plimsoll::server

@@ -16,7 +16,6 @@ class LocalBlockSymbols : public BlockSymbols {
 
   int64_t number() const override { return folder_.number; }
   int64_t generation() const override { return folder_.generation; }
-  int64_t first() const override { return folder_.first; }
 
   Result<std::vector<PendingBinary>> find_pending(int64_t& bound_up_to) override {
     return in_transaction<std::vector<PendingBinary>>(

@@ -31,8 +31,6 @@ class BlockSymbols {
   virtual int64_t number() const = 0;
   // How often it was written again as a whole, whereby locations may have got other IDs.
   virtual int64_t generation() const { return 0; }
-  // Of blocks that became this one: the number of the first; of one that was never merged its own.
-  virtual int64_t first() const { return number(); }
 
   // Binaries with locations that were never looked up (only IDs beyond `bound_up_to` are considered), and those whose symbols are not the
   // best kind there is. Without their locations. Raises `bound_up_to` to the last location there is.

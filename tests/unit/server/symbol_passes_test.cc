@@ -20,6 +20,7 @@ namespace {
 struct Block {
   int64_t first = 0;
   int64_t number = 0;
+  int64_t generation = 0;
 };
 
 // Blocks with ten locations each and no binaries. A look at one is noted: "1-4 from 0", the last ID that was looked up before.
@@ -28,8 +29,7 @@ class FakeBlock : public store::BlockSymbols {
   FakeBlock(const Block& block, std::vector<std::string>& looks) : block_(block), looks_(looks) {}
 
   int64_t number() const override { return block_.number; }
-  int64_t generation() const override { return block_.first < block_.number ? 1 : 0; }
-  int64_t first() const override { return block_.first; }
+  int64_t generation() const override { return block_.generation; }
   Result<std::vector<store::PendingBinary>> find_pending(int64_t& bound_up_to) override {
     looks_.push_back(fmt::format("{}-{} from {}", block_.first, block_.number, bound_up_to));
     bound_up_to = 10;
@@ -64,7 +64,7 @@ class FakeSymbols : public store::Symbols {
   std::vector<std::string>& looks_;
 };
 
-TEST(SymbolPassesTest, BlocksThatWereMergedAreLookedAtOnceMore) {
+TEST(SymbolPassesTest, BlocksThatWereRolledUpOrMergedAreLookedAtOnceMore) {
   const testing::TemporaryDirectory folder;
   std::vector<Block> blocks{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
   std::vector<std::string> looks;
@@ -78,7 +78,11 @@ TEST(SymbolPassesTest, BlocksThatWereMergedAreLookedAtOnceMore) {
   };
   EXPECT_EQ(looks_of_pass().size(), 5);
   EXPECT_EQ(looks_of_pass(), std::vector<std::string>{"5-5 from 10"});
-  blocks = {{1, 4}, {5, 5}};
+  blocks = {{1, 1}, {2, 2, 1}, {3, 3}, {4, 4}, {5, 5}};
+  EXPECT_EQ(looks_of_pass(), (std::vector<std::string>{"5-5 from 10", "2-2 from 0"}))
+      << "what the search before was about to name was lost";
+  EXPECT_EQ(looks_of_pass(), std::vector<std::string>{"5-5 from 10"});
+  blocks = {{1, 4, 1}, {5, 5}};
   EXPECT_EQ(looks_of_pass(), (std::vector<std::string>{"5-5 from 10", "1-4 from 0"}))
       << "their locations have other IDs";
   EXPECT_EQ(looks_of_pass(), std::vector<std::string>{"5-5 from 10"});
