@@ -376,6 +376,13 @@ TEST_F(MergingTest, OtherHitsThanTheHoursHaveAreDamageOfTheirBlock) {
   EXPECT_EQ(blocks_in(*ingest_), "1 2 3-6 7");
 }
 
+TEST_F(MergingTest, AnEntryThatRefersToNoneIsDamageOfItsBlock) {
+  open_rolled_up(6);
+  run(2, fmt::format("UPDATE location SET owner = 1000000 WHERE kind = {}", static_cast<int>(wire::ELF)));
+  EXPECT_EQ(merge_once(*ingest_), "3-6");
+  EXPECT_EQ(blocks_in(*ingest_), "1 2 3-6 7");
+}
+
 TEST_F(MergingTest, AnEventOfTwoMeaningsKeepsBlocksApart) {
   open_rolled_up(8);
   run(2,
