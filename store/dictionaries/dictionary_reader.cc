@@ -1,5 +1,6 @@
 #include "store/dictionaries/dictionary_reader.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -102,6 +103,27 @@ Status extend_origin_events(Dictionaries& entries, sqlite::Database& database, b
   return read;
 }
 
+// A catalogue has no checksums: what a damaged one refers to may not be there, and translating it would read other memory. Stacks are
+// checked by who goes through them (DictionaryUnion, StackProjection).
+Status expect_references(const Dictionaries& entries, const DictionarySizes& from, size_t first_event,
+                         size_t first_squares) {
+  const auto has_owner = [&](const LocationEntry& location) {
+    return location.owner < (location.kind == wire::JIT ? entries.workloads.size() : entries.binaries.size());
+  };
+  const auto has_machine = [&](const OriginEntry& origin) {
+    return origin.machine < entries.machines.size();
+  };
+  const auto has_event = [&](const OriginEventEntry& event) {
+    return event.origin < entries.origins.size() && event.event < entries.events.size();
+  };
+  const bool are_there = std::ranges::all_of(entries.locations.span().subspan(from.locations), has_owner) &&
+                         std::ranges::all_of(entries.origins.span().subspan(from.origins), has_machine) &&
+                         std::ranges::all_of(entries.origin_events.span().subspan(first_event), has_event) &&
+                         std::ranges::all_of(entries.origin_squares.span().subspan(first_squares), has_event);
+  return are_there ? Status()
+                   : fail(ErrorCode::kCorrupt, "entries of the catalogue refer to some that are not there");
+}
+
 }  // namespace
 
 Result<Dictionaries> load_dictionaries(sqlite::Database& catalogue) {
@@ -124,6 +146,11 @@ Status extend_without_stacks(Dictionaries& dictionaries, sqlite::Database& datab
   if (!is_rolled_up) {
     return propagate(is_rolled_up, "loading dictionaries");
   }
+  // Locations may have been read before, from packed entries: those of a block that is read for the first time are all new.
+  const DictionarySizes before =
+      dictionaries.machines.size() == 1 ? DictionarySizes() : sizes_of(dictionaries);
+  const size_t events_before = dictionaries.origin_events.size();
+  const size_t squares_before = dictionaries.origin_squares.size();
   const auto read_any_origin = [&](const sqlite::Statement& row) {
     OriginEntry origin = read_origin(row);
     origin.is_rolled_up = *is_rolled_up;
@@ -160,7 +187,8 @@ Status extend_without_stacks(Dictionaries& dictionaries, sqlite::Database& datab
       return propagate(status, "loading dictionaries");
     }
   }
-  return {};
+  const Status are_there = expect_references(dictionaries, before, events_before, squares_before);
+  return are_there ? are_there : propagate(are_there, "{}", database.path());
 }
 
 Result<DictionarySizes> read_sizes(sqlite::Database& catalogue) {

@@ -26,23 +26,6 @@ RowOrder order_of_union(const Dictionaries& entries) {
   return order;
 }
 
-// A catalogue has no checksums: a damaged one may refer to what is not there. Stacks are DictionaryUnion's to check.
-Status expect_references(const Dictionaries& entries) {
-  const auto has_owner = [&](const LocationEntry& location) {
-    return location.owner < (location.kind == wire::JIT ? entries.workloads.size() : entries.binaries.size());
-  };
-  const auto has_machine = [&](const OriginEntry& origin) {
-    return origin.machine < entries.machines.size();
-  };
-  const auto has_event = [&](const OriginEventEntry& event) { return event.event < entries.events.size(); };
-  const bool are_there = std::ranges::all_of(entries.locations, has_owner) &&
-                         std::ranges::all_of(entries.origins, has_machine) &&
-                         std::ranges::all_of(entries.origin_events, has_event) &&
-                         std::ranges::all_of(entries.origin_squares, has_event);
-  return are_there ? Status()
-                   : fail(ErrorCode::kCorrupt, "entries of the catalogue refer to some that are not there");
-}
-
 bool is_known(const Row& row, const Translation& ids) {
   return std::ranges::all_of(kColumns, [&](Column column) { return row[column] < ids[column].size(); });
 }
@@ -124,8 +107,7 @@ Status MergedBlock::read_member(const BlockFolder& folder) {
     return propagate(entries);
   }
   CopiedPart facts;
-  Status read = read_profile_facts(catalogue->database(), facts);
-  read = read ? expect_references(*entries) : read;
+  const Status read = read_profile_facts(catalogue->database(), facts);
   if (!read) {
     return read;
   }

@@ -155,6 +155,26 @@ TEST_F(Repair, ASealedBlockThatCannotBeReadIsLeftOutAndLeftAsItIs) {
   }
 }
 
+// A catalogue has no checksums: such an entry stands for others that are not what was written.
+TEST_F(Repair, ABlockWithAnEntryThatRefersToNoneIsLeftOut) {
+  for (const char* change :
+       {"UPDATE location SET owner = 1000000 WHERE id = 1", "UPDATE origin SET machine = 9 WHERE id = 1",
+        "UPDATE origin_event SET event = event + 99 WHERE origin = 1"}) {
+    SCOPED_TRACE(change);
+    const std::string sound = *read_file(catalogue(2), 8 << 20);
+    {
+      auto opened = *sqlite::Database::open(catalogue(2), sqlite::OpenMode::kReadWrite);
+      ASSERT_TRUE(opened.run("PRAGMA foreign_keys = OFF"));
+      ASSERT_TRUE(opened.run(change));
+    }
+    const auto snapshot = query::Snapshot::load(path_);
+    ASSERT_TRUE(snapshot) << snapshot.error().text();
+    EXPECT_THAT((*snapshot)->damaged_blocks, ElementsAre(::testing::Field(&DamagedPart::path, block(2))));
+    EXPECT_EQ((*snapshot)->dictionaries.origins.size() - 1, kProfiles - kPerBlock);
+    write_bytes(catalogue(2), sound);
+  }
+}
+
 TEST_F(Repair, TheNewestBlockIsNeeded) {
   remove_catalogue(4);
   EXPECT_FALSE(Ingest::open(path_));
