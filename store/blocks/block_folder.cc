@@ -191,7 +191,7 @@ BlockFolder block_at(const std::string& path) {
   const size_t dot = name.find('.');
   const auto [first, number] = numbers_in(name);
   const int64_t generation = dot == std::string::npos ? 0 : number_of(std::string_view(name).substr(dot + 1));
-  BlockFolder block =
+  const BlockFolder block =
       folder_of(slash == std::string::npos ? "." : path.substr(0, slash), first, number, generation);
   return number != 0 && block.name() == name ? block : BlockFolder();
 }

@@ -53,11 +53,11 @@ struct BinaryFacts {
         !std::ranges::all_of(facts.accounts, is_there)) {
       return fail(ErrorCode::kCorrupt, "the catalogue has facts of binaries that are not there");
     }
-    for (KernelSymbols& symbols : facts.kernel_symbols) {
-      kernel_symbols.try_emplace(ids[symbols.binary], std::move(symbols.content));
+    for (auto& [binary, content] : facts.kernel_symbols) {
+      kernel_symbols.try_emplace(ids[binary], std::move(content));
     }
-    for (BinaryMachine& machine : facts.binary_machines) {
-      machines.try_emplace(ids[machine.binary], std::move(machine.machine_id));
+    for (auto& [binary, machine_id] : facts.binary_machines) {
+      machines.try_emplace(ids[binary], std::move(machine_id));
     }
     for (DescribedBinary& binary : facts.accounts) {
       add_account(accounts[ids[binary.binary]], std::move(binary.account));
