@@ -28,7 +28,7 @@ struct UnitValues {
 };
 
 // Of each row, row-major, by event; units ascend, and those without samples are left out.
-using UnitRows = std::vector<LargeVector<UnitValues>>;
+using UnitRows = std::vector<std::vector<UnitValues>>;
 
 struct PerMachineRows {
   size_t events = 1;
