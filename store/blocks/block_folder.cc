@@ -72,7 +72,7 @@ Numbers numbers_in(std::string_view name) {
   return first > 0 && first <= number ? Numbers{first, number} : Numbers();
 }
 
-// By which of two that have the same profiles the later one counts. First numbers differ only where somebody has put folders of several
+// By which of two that have the same profiles the later one counts. First numbers differ only where a person has put folders of several
 // directories into one: then too there is one order.
 auto order_of(const BlockFolder& block) {
   return std::tuple(block.number, block.generation, -block.first);
